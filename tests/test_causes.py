@@ -16,6 +16,7 @@ from polycmp_locate.values import judged
 ROOT = Path(__file__).parents[1]
 LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
 NOBODY = f"{ONNX}test_nobody_alone.py"
+ASKED_BY_FILE = "test_a_file_that_asks_for_something_else_is_told_and_its_runtime_is_not_blamed"
 OPEN = "test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself"
 OVERFLOWN = "test_numbers_that_float16_cannot_hold_are_told"
 ROUNDED = "test_numbers_that_an_attribute_lets_a_product_round_are_told"
@@ -37,6 +38,7 @@ NEEDED_BY = {
     "Saturating 8-bit kernels": f"{ONNX}test_locate_findings.py::{SATURATES}",
     "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_locate_findings.py::{ROUNDED}",
     "Kernels for open dimensions": f"{ONNX}test_fusions.py::{OPEN}",
+    "A file that asks for something else": f"{ONNX}test_locate_recorded.py::{ASKED_BY_FILE}",
 }
 #: Tests of these need a framework.
 ELSEWHERE = {
@@ -84,4 +86,4 @@ def test_every_verdict_has_a_row_on_the_page():
     page = (ROOT / "docs" / "locating.md").read_text("utf-8")
     table = page.partition("## The verdict\n")[2].partition("\n\nThe verdict")[0]
     rows = {line.split("|")[1].strip() for line in table.splitlines() if line.startswith("| ")} - {"words"}
-    assert rows == verdicts - {judged.CAUSE, judged.OUTPUTS_AGREE}
+    assert rows == verdicts - {judged.AS_DEFINED, judged.CAUSE, judged.OUTPUTS_AGREE}

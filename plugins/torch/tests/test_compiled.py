@@ -102,3 +102,40 @@ def test_the_compiler_that_is_wrong_is_named(net, tmp_path, monkeypatch, capsys)
     assert found["switch"]["words"] == "-b torch:compile,compiler=aot_eager"
     assert "with compiler=aot_eager torch:compile is right" in found["sentence"]
     assert main(["run", *net, "-b", "torch:compile,disable=pattern_matcher", "-b", "torch"]) == 1
+
+
+DRAWING = """
+import torch
+
+class Net(torch.nn.Module):
+    def forward(self, x):
+        torch.manual_seed(0)
+        return x * torch.rand(4, 8)
+
+def load_model():
+    return Net().eval(), {"x": torch.ones(4, 8)}
+"""
+
+
+def test_a_module_that_draws_random_numbers_says_so(net, tmp_path, capsys):
+    """Inductor draws others of one seed, on purpose: pytorch#118735."""
+    (tmp_path / "net.py").write_text(DRAWING)
+    assert main(["run", *net, "-b", "torch:compile", "-b", "torch"]) == 1, capsys.readouterr().err
+    printed = " ".join(capsys.readouterr().out.split())
+    assert "torch: the module draws random numbers, others in each backend and run" in printed
+    assert "-b torch:compile,fallback_random draws those of the module uncompiled" in printed
+    assert main(["run", *net, "-b", "torch:compile,fallback_random", "-b", "torch"]) == 0, capsys.readouterr().err
+
+
+def test_a_search_names_the_random_numbers_and_not_the_compiler(net, tmp_path, capsys):
+    pytest.importorskip("polycmp_bisect")
+    (tmp_path / "net.py").write_text(DRAWING)
+    status = main(["bisect", *net, "-b", "torch:compile", "-b", "torch", "--over", "passes", "--report", "r.json"])
+    assert status == 1, capsys.readouterr().err
+    assert json.loads((tmp_path / "r.json").read_text())["switch"]["words"] == "-b torch:compile,fallback_random"
+
+
+@pytest.mark.parametrize("spec", ["torch", "torch:compile,compiler=eager"])
+def test_a_module_that_draws_nothing_is_not_said_to(net, capsys, spec):
+    assert main(["run", *net, "-b", spec, "-b", "torch"]) == 0, capsys.readouterr().err
+    assert "random" not in capsys.readouterr().out

@@ -27,7 +27,7 @@ from polycmp_locate.setup.drawing import draw
 from polycmp_locate.setup.measuring import inner_rounding, rounding_of_outputs
 from polycmp_locate.setup.recorded import Record, open_record
 from polycmp_locate.setup.rollout import Chooser, Chosen
-from polycmp_locate.setup.sides import compare_files, left_out_notes, make_setting
+from polycmp_locate.setup.sides import compare_files, defined_run, left_out_notes, make_setting
 from polycmp_locate.sweep.bisect import bisect
 from polycmp_locate.sweep.stepping import SteppingRun, step_over
 from polycmp_locate.sweep.sweep import open_way, sweep
@@ -201,6 +201,7 @@ def _cases_beside_backend(
                     inner_rounding=inner_rounding(resolved, setting) if measured else None,
                     judge_outputs=output_judge(resolved, candidate.label, reference.label),
                     lacking=lacking_outputs(resolved, candidate, reference, names),
+                    defined=defined_run(resolved, candidate, setting) if options.float64 else None,
                     network=compare_files(setting, inputs) if measured else None,
                 )
             invented = invented_numbers(chosen.feed, plan.data)

@@ -55,6 +55,7 @@ class Setting:
         inner_rounding: Makes what judges the tensors inside so; None where nothing measures them.
         judge_outputs: Judges the outputs of the whole model; None where `functions` or measured rounding do.
         lacking: Outputs that only one of the models has; None where both have the same.
+        defined: What calculates the candidate's file in float64; None where both sides run one file.
         network: What the files of both sides differ by; None where both run one file.
         invented: Inputs of a single number that were made up, by name.
     """
@@ -70,6 +71,7 @@ class Setting:
     inner_rounding: JudgeByRounding | None = None
     judge_outputs: JudgeOutputs | None = None
     lacking: Lacking | None = None
+    defined: PartitionedRun | None = None
     network: NetworkComparison | None = None
     invented: Mapping[str, float] = field(default_factory=dict)
 

@@ -160,6 +160,37 @@ def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (1, "y")
     assert "cause: 'epsilon' of LayerNormalization 'norm' is 0.01, in the other file 1e-05" in found["notes"]
+    assert "made computes what its file says, which is something else" in found["sentence"]
+
+
+@pytest.mark.parametrize("order", ["transposed", "as it was"])
+def test_a_value_that_a_tool_folded_wrong_is_named_with_both_values(polycmp, tmp_path, order):
+    """onnxsim#1284: what is made of the shape of 'x' alone is no reason to think of frozen example inputs."""
+    ends = [("x", FLOAT, [1, 2, 5, 4])], [("y", FLOAT, [1, 2, 5, 4])]
+    nodes = [
+        helper.make_node("Shape", ["x"], ["sizes"], name="sizes"),
+        helper.make_node("Reshape", ["sizes", "pairs"], ["rows"], name="rows"),
+        helper.make_node("Transpose", ["rows"], ["turned"], name="turn"),
+        helper.make_node("Reshape", ["turned", "flat"], ["numbers"], name="numbers"),
+        helper.make_node("Cast", ["numbers"], ["folded"], name="cast", to=FLOAT),
+        helper.make_node("Mul", ["x", "two"], ["twice"], name="twice"),
+        helper.make_node("Add", ["twice", "folded"], ["y"], name="add"),
+    ]
+    two = ("two", np.float32([2, 2, 2, 2]))
+    shapes = [("pairs", np.int64([-1, 2])), ("flat", np.int64([-1]))]
+    source = save_graph(tmp_path / "s.onnx", nodes, *ends, [*shapes, two], opset=17)
+    held = np.float32([1, 5, 2, 4] if order == "transposed" else [1, 2, 5, 4])
+    made = save_graph(tmp_path / "m.onnx", nodes[5:], *ends, [("folded", held), two], opset=17)
+    done = polycmp("locate", made, "-b", "onnxrt:name=made", "-b", f"onnxrt:name=source,model={source}", *REPORT)
+    found = located(tmp_path)
+    if order == "transposed":
+        assert (done.status, found["words"]) == (0, "equal")
+        return
+    assert (done.status, found["first_bad"]) == (1, "y")
+    assert (
+        "cause: the constant 'folded' of Add 'add' holds 1, 2, 5, 4 in made and 1, 5, 2, 4 in source" in found["notes"]
+    )
+    assert "frozen" not in " ".join([found["sentence"], *found["notes"]])
 
 
 # --- sides that differ from themselves

@@ -268,3 +268,18 @@ def test_a_picture_in_another_order_is_told(polycmp, tmp_path, order, words):
     assert done.status == (0 if words else 1), done.out
     assert words in " ".join(done.out.split())
     assert ("NO FAULT: other inputs" in done.out) == bool(words)
+
+
+def test_a_file_that_asks_for_something_else_is_told_and_its_runtime_is_not_blamed(polycmp, record, tmp_path):
+    """What converters of other frameworks get wrong is in the file: the backend computes what that says."""
+    np.savez("device.npz", **record())
+    words = ("--load-outputs", "device.npz", "--report", "r.json")
+    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", *words)
+    assert done.status == 1, done.out + done.err
+    told = "cause: onnxrt computes what its file says (onnx in float64 computes the same): the file asks for something"
+    assert told in " ".join(done.out.split())
+    assert "computes what its file says, which is something else" in located(tmp_path)["sentence"]
+    faulty = polycmp("locate", "right.onnx", "-b", "faulty:backend=onnxrt,fault=int32,at=/layer.1/scale/Mul", *words)
+    assert faulty.status == 1, faulty.out + faulty.err
+    assert "what its file says" not in faulty.out
+    assert "it is wrong as well" in located(tmp_path)["sentence"]

@@ -212,6 +212,27 @@ def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_i
     assert "frozen" not in sentence
 
 
+@pytest.mark.parametrize(("lost", "what"), [("e", "what Exp 'n_e' makes"), ("w", "a weight")])
+def test_what_a_file_has_lost_is_named_as_the_other_file_has_it(polycmp, tmp_path, lost, what):
+    """Tools leave such a file that take an operator away from one of its readers, or drop a weight as unused."""
+    nodes = [
+        converted.node("Exp", "x", "e"),
+        converted.node("Add", "e w", "s"),
+        converted.node("Mul", "s x", "y"),
+    ]
+    old = converted.save(tmp_path / "old.onnx", nodes, {"w": np.ones(converted.WIDTH, np.float32)})
+    model = onnx.load(old)
+    for items in (model.graph.node, model.graph.initializer):
+        gone = [item for item in items if lost in (getattr(item, "name", ""), *getattr(item, "output", ()))]
+        for item in gone:
+            items.remove(item)
+    save_model(model, tmp_path / "new.onnx")
+    done = locate(polycmp, tmp_path / "new.onnx", old)
+    assert done.status == 1, done.err
+    said = f"Add 'n_s' reads {lost!r}, which no operator makes and no weight holds; in old it is {what}"
+    assert said in found_in(tmp_path)["sentence"]
+
+
 def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_path):
     x = np.zeros((2, 5, converted.WIDTH), np.float32)
     x[0, 1, 2] = np.nan

@@ -38,14 +38,33 @@ def compilers(model: ModelHandle, options: Options) -> Iterator[str]:
     yield from COMPILERS if options.compile else ()
 
 
+def own_random_numbers(model: ModelHandle, options: Options) -> Iterator[bool]:
+    """Yield True where Inductor draws random numbers of its own, which another setting keeps it from."""
+    if options.compile and options.compiler == "inductor" and not options.fallback_random:
+        yield True
+
+
 def compile_arguments(options: Options) -> Mapping[str, Any]:
     """Return the arguments of torch.compile."""
     arguments: dict[str, Any] = {"backend": options.compiler}
-    if options.disable:
-        arguments["options"] = dict.fromkeys(options.disable, False)
+    inductor: dict[str, bool] = dict.fromkeys(options.disable, False)
+    if options.fallback_random:
+        inductor["fallback_random"] = True
+    if inductor:
+        arguments["options"] = inductor
     if options.dynamic:
         arguments["dynamic"] = True
     return arguments
+
+
+def draws(options: Options) -> str:
+    """Say what it means for a comparison that a module draws random numbers."""
+    if options.compile and options.compiler == "inductor" and not options.fallback_random:
+        return (
+            "the module draws random numbers, for which Inductor has a way of its own, so that one seed gives others: "
+            "-b torch:compile,fallback_random draws those of the module uncompiled"
+        )
+    return "the module draws random numbers, others in each backend and run"
 
 
 def unasked(options: Options, contiguous: bool) -> str:

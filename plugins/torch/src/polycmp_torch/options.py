@@ -38,6 +38,7 @@ class Options:
         metavar="NAME",
     )
     dynamic: bool = opt(False, help="Compile for open sizes: torch.compile(dynamic=True).")
+    fallback_random: bool = opt(False, help="Let Inductor draw the random numbers that the module draws uncompiled.")
     grad: str = opt(
         "off",
         help="off: run without gradients. on: record them, as a plain call of the module does. backward: also return "
@@ -50,7 +51,7 @@ class Options:
         check_at_least_one(self, "threads")
         if not self.device.strip():
             raise ValueError("a device is needed, for example cpu")
-        if (self.disable or self.dynamic or self.compiler != "inductor") and not self.compile:
-            raise ValueError("compiler, disable and dynamic have an effect only with compile")
-        if self.disable and self.compiler != "inductor":
-            raise ValueError(f"{self.compiler} has no optimizations to leave out: disable is for inductor")
+        if (self.disable or self.dynamic or self.fallback_random or self.compiler != "inductor") and not self.compile:
+            raise ValueError("compiler, disable, dynamic and fallback_random have an effect only with compile")
+        if (self.disable or self.fallback_random) and self.compiler != "inductor":
+            raise ValueError(f"{self.compiler} has no such settings: disable and fallback_random are for inductor")

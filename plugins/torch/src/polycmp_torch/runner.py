@@ -10,7 +10,7 @@ from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import Loader, resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
-from polycmp_torch.compiled import compile_arguments, unasked
+from polycmp_torch.compiled import compile_arguments, draws, unasked
 from polycmp_torch.gradients import can_record, gradients_of
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
@@ -70,7 +70,7 @@ class TorchRunner(Runner):
         self.notes = [model.note] if model.note else []
         self._weights = [*module.parameters(), *module.buffers()] if hasattr(module, "parameters") else []
         self._parameters = dict(module.named_parameters()) if hasattr(module, "named_parameters") else {}
-        self._contiguous = True
+        self._contiguous, self._draws = True, False
         self._model = model
 
     def get_input_metadata_impl(self) -> TensorMetadata:
@@ -100,7 +100,7 @@ class TorchRunner(Runner):
         )
         for leaf in leaves.values():
             leaf.requires_grad_()
-        recording = options.grad != "off"
+        recording, seeded = options.grad != "off", self._random_state()
         try:
             with (
                 torch.inference_mode(self._in_inference_mode and not recording),
@@ -113,6 +113,7 @@ class TorchRunner(Runner):
             raise
         except Exception as error:
             raise BackendError("the module failed", whose=self.name, why=_reason(error)) from error
+        self._draws = self._draws or not torch.equal(seeded, self._random_state())
         memory = OwnedMemory([*feed.values(), *self._weights])
         outputs = {name: self._typed(name, memory.alone(value)) for name, value in self._named(returned)}
         return outputs | {f"{name}.grad": memory.alone(gradient) for name, gradient in gradients.items()}
@@ -139,6 +140,12 @@ class TorchRunner(Runner):
             return array
         return array.astype(declared, copy=False)
 
+    def _random_state(self) -> Any:
+        """Return the state of the generator that the module's device draws from, which each draw moves."""
+        if self._options.device.startswith("cuda"):
+            return self._torch.cuda.get_rng_state(self._options.device)
+        return self._torch.get_rng_state()
+
     @contextmanager
     def _threads(self) -> Iterator[None]:
         threads, before = self._options.threads, self._torch.get_num_threads()
@@ -152,7 +159,9 @@ class TorchRunner(Runner):
             self._torch.set_num_threads(before)
 
     def deactivate_impl(self) -> None:
-        """Drop the module, and note which calls were not exercised."""
+        """Drop the module, and note random numbers and which calls were not exercised."""
+        if self._model is not None and self._draws:
+            self.notes.append(draws(self._options))
         if self._model is not None and (limits := unasked(self._options, self._contiguous)):
             self.notes.append(limits)
         if self._model is not None and self._options.compile:

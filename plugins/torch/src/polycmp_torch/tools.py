@@ -24,6 +24,7 @@ class TorchRunnerTools(RunnerTools):
     threads = "threads"
     aliases = ("pytorch",)
     switches = (
+        Switch("fallback_random", (True,), values_from="polycmp_torch.compiled:own_random_numbers"),
         Switch("disable", OPTIMIZATIONS, values_from="polycmp_torch.compiled:optimizations"),
         Switch("compiler", COMPILERS, values_from="polycmp_torch.compiled:compilers"),
         Switch("compile", (False,)),

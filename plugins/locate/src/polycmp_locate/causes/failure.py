@@ -88,7 +88,7 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         return Judged(cause=ModelFailure(candidate.result.error or ""))
     if row is not None:
         failure = ModelFailure(
-            candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph)
+            candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph, reference)
         )
         return Judged(rows=(row,), verdict=FAILS, first_bad=row, cause=failure)
     together = find_together(candidate, reference, feed, final_outputs(reference.graph), on_stage)
@@ -114,15 +114,31 @@ def _runs_once_cut(candidate: PartitionedRun, reference: PartitionedRun, feed: F
     return Judged(verdict=FAILS, cause=ModelFailure(error, runs=runs))
 
 
-def _lost(graph: ModelGraph) -> str:
-    """Return which operator of a file reads what nothing makes, in words; empty if none does."""
+def _lost(graph: ModelGraph, reference: PartitionedRun) -> str:
+    """Return which operator of a file reads what nothing makes, in words, and what the other file has of that name.
+
+    Args:
+        graph: The candidate's model.
+        reference: The side whose model may have it.
+
+    Returns:
+        Empty if no operator does.
+    """
     file_graph = declared_graph(graph)
     if file_graph is None:
         return ""
     known = {*file_graph.inputs, *file_graph.weights, *(name for node in file_graph.nodes for name in node.outputs)}
     lost = ((node, name) for node in file_graph.nodes for name in node.inputs if name not in known)
-    words = (f"{node.label} reads {name!r}, which no operator makes and no weight holds" for node, name in lost)
-    return next(words, "")
+    node, name = next(lost, (None, ""))
+    if node is None:
+        return ""
+    words = f"{node.label} reads {name!r}, which no operator makes and no weight holds"
+    other = declared_graph(reference.graph)
+    if other is None:
+        return words
+    makers = (f"what {one.label} makes" for one in other.nodes if name in one.outputs)
+    maker = next(makers, "a weight" if name in other.weights else "")
+    return f"{words}; in {reference.label} it is {maker}" if maker else words
 
 
 def _duplicate_output(graph: ModelGraph) -> str:

@@ -1,6 +1,7 @@
 """A constant or setting of an operator that differs between the two files.
 
-Asked of an operator that is accused. It takes no run but that of constants that weights alone make.
+Asked of an operator that is accused. It takes no run but that of constants that weights alone make, and one of the
+reference for each constant of the candidate that a tool folded, which the reference still calculates.
 """
 
 from __future__ import annotations
@@ -30,7 +31,6 @@ _OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     """Yield a note on each constant and setting of the operator that differs between the two files."""
-    del feed
     row = judged.accused
     accusations = setting.network.accusing if setting.network is not None and row is not None else ()
     causes = [item.words for item in accusations if row is not None and item.tensor == row.tensor]
@@ -51,9 +51,10 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     labels = (setting.candidate.label, setting.reference.label)
     static = [static_tensors(variants.graph) for variants in (of_candidate, of_reference)]
     for one, two in zip(nodes[0].inputs, nodes[1].inputs, strict=False):
-        if one not in static[0] or two not in static[1] or of_candidate.graph.weights.get(one, 0) > _MAX_BYTES:
+        if one not in static[0] or of_candidate.graph.weights.get(one, 0) > _MAX_BYTES:
             continue
-        actual, expected = _constant(of_candidate, one), _constant(of_reference, two)
+        actual = _constant(of_candidate, one)
+        expected = _constant(of_reference, two) if two in static[1] else _calculated(of_reference, two, feed)
         if actual is not None and expected is not None and distance(actual, expected) > BEYOND_EIGHT_BITS:
             twin = "" if one == two else f", where it is {two!r} of {nodes[1].label}"
             difference = _difference(actual, expected, labels)
@@ -67,6 +68,14 @@ def _constant(variants: Variants[PartitionedRun], name: str) -> Any:
         return held[name]
     outputs = variants.own().run_part({}, [name])
     return None if outputs is None else to_numpy(outputs[name])
+
+
+def _calculated(variants: Variants[PartitionedRun], name: str, feed: Feed) -> Any:
+    """Return the value of what a side calculates of its inputs, or of their shapes; None where it does not show it."""
+    if name in variants.graph.inputs or not feed.keys() >= variants.graph.inputs.keys():
+        return None
+    outputs = variants.own().run_whole(feed, [name])
+    return None if outputs is None or name not in outputs else to_numpy(outputs[name])
 
 
 def _maker(graph: ModelGraph, tensor: str) -> GraphNode | None:

@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 
 from polycmp.tensors import Feed
 from polycmp_locate.causes import (
+    asked_by_file,
     beyond,
     beyond_range,
     clipped_bias,
@@ -79,4 +80,5 @@ REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
     Rule("Saturating 8-bit kernels", saturation.ask),
     Rule("Numbers rounded to 8 bits beside small weights", rounded_reading.ask),
     Rule("Kernels for open dimensions", open_dimensions.ask),
+    Rule("A file that asks for something else", asked_by_file.ask),
 )

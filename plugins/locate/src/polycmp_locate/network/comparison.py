@@ -554,6 +554,7 @@ class _Comparison:
                 if name in twin_settings and not _is_equal(value, twin_settings[name], least):
                     words = (
                         f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(twin_settings[name])}"
+                        f"{_by_opset(name, node, twin)}"
                     )
                     yield Finding(node, pair.tensor, words, clean)
 
@@ -691,6 +692,16 @@ def _is_equal(one: Any, two: Any, least: float = 0.0) -> bool:
 def _are_told_alike(one: Mapping[str, Any], two: Mapping[str, Any]) -> bool:
     """Return whether what is said in both settings is the same, but for rounding to float16."""
     return all(_is_equal(value, two[name]) for name, value in one.items() if name in two)
+
+
+def _by_opset(name: str, node: GraphNode, twin: GraphNode) -> str:
+    """Say that both files tell an operator the same, which versions of the format take otherwise; empty elsewhere."""
+    told, also_told = (one.attributes.get(name) for one in (node, twin))
+    if told is not None and told == also_told:
+        return f": both files say {_shown(told)}, of which their opsets make something else"
+    if told is also_told and max(len(node.inputs), len(twin.inputs)) == 1:  # nor does a constant say it
+        return ": neither file says so, but the opset of each"
+    return ""
 
 
 def _shown(value: Any) -> str:

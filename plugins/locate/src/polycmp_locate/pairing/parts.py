@@ -28,6 +28,8 @@ _ROUNDED_OPERANDS = {
 }  # fmt: skip
 #: Operators that change what they read by a constant, which some optimisers take for one that changes nothing.
 _WITH_CONSTANTS = frozenset({"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min", "Clip"})
+#: Operators that read the shape of a tensor alone.
+_OF_SHAPES = frozenset({"Shape", "Size"})
 _PACKED = frozenset({"MatMulNBits", "GatherBlockQuantized"})
 #: Operators that make and read codes one number at a time, so that equal scales make equal codes but for ties.
 _ELEMENTWISE_CODES = frozenset({"QuantizeLinear", "DequantizeLinear"})
@@ -253,8 +255,14 @@ class _Builder:
             may_be_frozen=any(
                 name in self.reference.graph.inputs or not self.reference.is_real(name)
                 for name in map(self.to_reference.__getitem__, only_reference)
+                if self._is_read_for_values(name, reference_part)
             ),
         )
+
+    def _is_read_for_values(self, name: str, part: Part) -> bool:
+        """Return whether the reference's operators read more of a tensor than its shape."""
+        readers = [node for node in part.all_nodes if name in map(self.reference.root, node.inputs)]
+        return not readers or any(node.op_type not in _OF_SHAPES for node in readers)
 
     def _shared_steps(self, candidate_part: Part, reference_part: Part) -> Mapping[str, float] | None:
         """Return the largest number that has a code, by the name of what both sides of a part round to the same steps.

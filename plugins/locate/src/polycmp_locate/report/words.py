@@ -28,6 +28,7 @@ from polycmp_locate.row_rules import (
     standalone_limit,
 )
 from polycmp_locate.values.judged import (
+    AS_DEFINED,
     CAUSE,
     CONSTANT,
     ILL_CONDITIONED,
@@ -212,6 +213,8 @@ def _alone(row: Row, located: Located) -> str:
     if not standalone_is_rounding(row) and is_culprit(row):
         if row.standalone.on_own:
             return f"; from what {located.candidate} read there, {located.reference} computes something else"
+        if any(AS_DEFINED in hint for hint in located.judged.hints):
+            return f"; run alone on the reference's tensors, {located.candidate} {AS_DEFINED}, which is something else"
         return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
         return (

@@ -24,6 +24,7 @@ from polycmp_locate.pairing.side import ModelSide
 from polycmp_locate.pairing.view import SharedGraph, under_names
 from polycmp_locate.setting import Setting
 from polycmp_locate.setup.measuring import rounding_of_outputs
+from polycmp_locate.setup.sides import defined_run
 
 _SHOWN = 4
 
@@ -178,7 +179,7 @@ class Record:
         is_behind_codes = any(item.method == SAME_NAME and item.candidate != item.reference for item in matches)
         candidate_run = under_names(candidate, graph)
         partitioned_run = RecordedRun(self.result, graph, arrays, feed)
-        return Setting(
+        setting = Setting(
             candidate_run,
             partitioned_run,
             None,
@@ -190,6 +191,7 @@ class Record:
                 self._resolved, candidate.label, self.result.label, other_model=is_behind_codes
             ),
         )
+        return replace(setting, defined=defined_run(self._resolved, candidate, setting))
 
     def _matches(self, side: ModelSide, tensors: Mapping[str, Any]) -> tuple[Match, ...]:
         inner = [name for name in side.computed if name not in side.graph.inputs]

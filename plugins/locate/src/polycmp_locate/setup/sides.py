@@ -8,7 +8,8 @@ from dataclasses import replace
 from polycmp.data import InputPairs
 from polycmp.errors import ModelError
 from polycmp.graph import DeclaredGraph, GraphNode
-from polycmp.layerwise import PartitionedRun, final_outputs, same_structure, tensors_behind
+from polycmp.layerwise import PartitionedRun, final_outputs, open_precise_run, same_structure, tensors_behind
+from polycmp.runs import Resolved
 from polycmp.tensors import Feed, TensorMetadata
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks, compare_sides
 from polycmp_locate.pairing.inputs import listed, renamed_inputs, with_inputs
@@ -72,6 +73,24 @@ def make_setting(
         precise=precise,
         pairing=replace(aligned.pairing, inputs=pairs),
     )
+
+
+def defined_run(resolved: Resolved, candidate: PartitionedRun, setting: Setting) -> PartitionedRun | None:
+    """Return what calculates the candidate's file in float64, under the names that both sides share.
+
+    Args:
+        resolved: The backends and inputs of the plan.
+        candidate: The backend to judge, under its own file's names.
+        setting: The setting, with the tensors of two models paired.
+
+    Returns:
+        None where both sides run one file.
+    """
+    graph = setting.candidate.graph
+    if setting.pairing is None and graph is setting.reference.graph:
+        return None
+    precise = open_precise_run(resolved, candidate.label, candidate.graph)
+    return under_names(precise, graph) if precise is not None and isinstance(graph, SharedGraph) else precise
 
 
 def compare_files(setting: Setting, inputs: TensorMetadata) -> NetworkComparison | None:

@@ -35,6 +35,8 @@ OTHER_NETWORK = "another network"
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, LEFT_OPEN, OTHER_INPUTS, NOT_JUDGED})
 #: How hints begin that give the cause of a fault.
 CAUSE = "cause: "
+#: What the cause says of a side that computes what its file asks for, which is something else than the other side does.
+AS_DEFINED = "computes what its file says"
 #: End of the sentence of a fault that the outputs do not show.
 OUTPUTS_AGREE = "; even so, the outputs are within tolerance"
 #: Operators of a group that are named before the rest is counted.
