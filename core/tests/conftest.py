@@ -25,6 +25,4 @@ def site(tmp_path, monkeypatch):
     site = FakeSite(tmp_path / "site")
     monkeypatch.syspath_prepend(str(site.folder))
     yield site
-    for name in set(sys.modules) - before:
-        if name.startswith("fake_"):
-            del sys.modules[name]
+    site.forget(before)

@@ -103,11 +103,3 @@ def test_the_version(polycmp):
     import polycmp as package
 
     assert polycmp("--version").out == f"polycmp {package.__version__}\n"
-
-
-def test_help_for_a_plugin_that_is_not_there_says_how_to_get_it(polycmp):
-    done = polycmp("run", "--help", "trt")
-    assert (done.status, done.out) == (3, "")
-    assert "pip install 'polycmp-trt" in done.err
-    assert "--toy-threads" in polycmp("run", "--help", "toy").out
-    assert "--toy-threads" not in polycmp("run", "--help").out

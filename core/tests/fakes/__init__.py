@@ -102,14 +102,19 @@ class FakeSite:
         before = set(sys.modules)
         with ExitStack() as stack:
             patch = stack.enter_context(pytest.MonkeyPatch.context())
-            stack.callback(self._forget, before)
+            stack.callback(self.forget, before)
             patch.syspath_prepend(str(self.folder))
             patch.delenv("POLYCMP_PLUGINS", raising=False)
             for name, value in self.environ(**extra).items():
                 patch.setenv(name, value)
             yield patch
 
-    def _forget(self, before: set[str]) -> None:
+    def forget(self, before: set[str]) -> None:
+        """Let the modules of these distributions be imported anew.
+
+        Args:
+            before: The modules that stay: those that were imported before.
+        """
         for name in sys.modules.keys() - before:
             spec = getattr(sys.modules[name], "__spec__", None)
             places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec is not None else []

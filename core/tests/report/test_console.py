@@ -25,7 +25,6 @@ from polycmp.report import (
     duration,
     excerpt,
     figure,
-    verdict_of,
 )
 from polycmp.report.console import print_result
 from polycmp.report.screen import make_console
@@ -43,12 +42,6 @@ def shown(*content, verbose=False, width=100, **changes):
 def test_the_last_line_says_it_all():
     assert shown()[-1] == "PASSED: all is well"
     assert shown(seconds=1.234, timed=True)[-1] == "PASSED: all is well (1.2 s)"
-
-
-@pytest.mark.parametrize(("code", "verdict"), [(0, "passed"), (1, "failed"), (3, "error")])
-def test_verdict_and_exit_status_cannot_disagree(code, verdict):
-    assert verdict_of(code) == verdict
-    assert Result("run", verdict, "", "").exit_code == code
 
 
 def test_blocks_come_in_their_order_and_background_stays_away():
@@ -196,12 +189,6 @@ def test_only_the_chosen_row_of_a_causal_table_is_a_failure():
 )
 def test_cells_as_text(column, value, text):
     assert cell_text(column, value) == text
-
-
-@pytest.mark.parametrize(("seconds", "words"), [(0.125, "0.12 s"), (9.94, "9.9 s"), (99.9, "100 s"), (172.2, "172 s")])
-def test_seconds_of_a_result(seconds, words):
-    made = Result("t", "passed", "PASSED", "1 of 1 output agrees", seconds=seconds, timed=True)
-    assert made.summary == f"PASSED: 1 of 1 output agrees ({words})"
 
 
 def test_numbers_in_words():
