@@ -1,4 +1,4 @@
-"""`polycmp decide` with three sides: what the new file loses, and what the device."""
+"""Sides of a decision on all samples: those that fail, and with three what the file loses and what the device."""
 
 from __future__ import annotations
 
@@ -81,3 +81,23 @@ def test_other_sides_are_refused(ask, backends):
     assert said.status == 2
     assert f"{len(backends)} sides" in said.err
     assert "-b DEVICE:model=NEW -b BACKEND:model=NEW -b BACKEND" in said.err
+
+
+def test_sides_that_fail_are_named(digits, decide, tmp_path):
+    (tmp_path / "load.py").write_text(
+        "import numpy as np\n\n\ndef load_data():\n    yield {'picture': np.zeros((1, 1, 8, 9), np.float32)}\n"
+    )
+    (tmp_path / "labels.csv").write_text("label\n1\n")
+    words = f"--data-loader-script {tmp_path / 'load.py'} --labels {tmp_path / 'labels.csv'}"
+    said = decide(f"float.onnx -b onnxrt -b onnx {words}", digits)
+    assert said.status == 3
+    assert "ERROR: onnxrt, onnx failed" in said.out
+    assert said.document["new"]["error"]
+
+
+def test_samples_that_are_lost_are_no_failures_of_a_side_that_is_not_worse(digits, decide, tmp_path):
+    pytest.importorskip("polycmp_report")
+    words = f"damaged.onnx float.onnx -b onnxrt --data pictures --max-drop 20 --report {tmp_path / 'junit.xml'}"
+    said = decide(words, digits)
+    assert said.document["lost"] > 0
+    assert 'failures="0"' in (tmp_path / "junit.xml").read_text("utf-8")
