@@ -144,7 +144,7 @@ $(RAY)/developed: core/pyproject.toml plugins/suite/pyproject.toml
 
 test-ray: $(RAY)/developed
 	@test "$$(cat $(RAY)/installed)" = "$$(pwd)" || { $(RAY)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(RAY)/installed; }
-	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py
+	$(RAY)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_ray_executor.py
 
 $(POLYGRAPHY)/created: pyproject.toml
 	$(PYTHON) -m venv $(@D)

@@ -6,15 +6,17 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from suite_texts import HEAD, case
 
 from polycmp_suite.node import Shipped, execute
+from polycmp_suite.running.process import CaseProcess
 from polycmp_suite.spec import Job
 
-HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 #: A backend that notes which process runs which model, and does what the model is called after.
 RUNNER = """
 import os
@@ -89,10 +91,6 @@ def ran(suite, *names: str, more: str = "", words: tuple = (), status: int = 0) 
     suite.write('[defaults]\nbackend = ["frail", "onnxrt"]\n' + "".join(case(n, more, f"{n}.onnx") for n in names))
     suite.process("suite.toml", *words, status=status)
     return suite.results()
-
-
-def case(name: str, more: str = "", model: str = "one.onnx") -> str:
-    return f'[[case]]\nname = "{name}"\nmodel = "{model}"\n{more}\n'
 
 
 def processes_in(folder: Path) -> list[int]:
@@ -203,3 +201,15 @@ def working_below(folder: Path) -> list[Path]:
             if str(place.readlink()).startswith(f"{folder}/"):
                 found.append(place.readlink())
     return found
+
+
+@pytest.mark.parametrize(("words", "status"), [(("version",), 0), (("rnu",), 2), (("plugins", "list"), 0)])
+def test_cases_are_waited_for_where_the_system_cannot_look_without_reaping(tmp_path, monkeypatch, words, status):
+    """macOS before Python 3.13 has no `os.waitid`."""
+    monkeypatch.delattr(os, "waitid")
+    process = CaseProcess(Job("case", words, str(tmp_path), str(tmp_path)))
+    deadline = time.monotonic() + 60
+    while (ended := process.look()) is None and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert ended is not None
+    assert (ended.status, ended.stopped) == (status, "")

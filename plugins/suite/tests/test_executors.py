@@ -2,22 +2,10 @@
 
 from __future__ import annotations
 
-import gc
 import os
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-from polycmp_suite.progress import Progress
-from polycmp_suite.running.process import CaseProcess
-from polycmp_suite.session import Session
-from polycmp_suite.spec import Ended, Event, Job, Queue, Started
-from polycmp_suite.store import new_run
-from polycmp_suite.suitefile.case import Case, Suite
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n[[case]]\nmodel = "*.onnx"\n'
 PLUGIN = """
@@ -91,55 +79,3 @@ def test_an_executor_that_nobody_has_is_wrong_usage(suite):
     suite.write(HEAD)
     done = suite.process("suite.toml", "--executor", "locla", status=2)
     assert "did you mean 'local'?" in done.stderr
-
-
-class EndsAtOnce:
-    """Ends every case at once, and looks at what is allocated."""
-
-    def __init__(self) -> None:
-        self.seen: list[int] = []
-        self.ended = 0
-
-    def run(self, queue: Queue) -> Iterator[Event]:
-        while (job := queue.take()) is not None:
-            yield Started(job)
-            yield Ended(job, 0)
-            self.ended += 1
-            if self.ended in {100, 600}:
-                gc.collect()
-                self.seen.append(sys.getallocatedblocks())
-
-
-def measure(folder: str) -> None:
-    """Print how many blocks are allocated after 100 and after 600 cases have ended.
-
-    Blocks, not bytes: the interpreter's table of names grows by a megabyte at once, whenever it is full.
-    """
-    words = ("run", "model.onnx", "-b", "onnxrt", "-b", "onnx")
-    cases = tuple(Case(f"case-{number}", "run", words, "model.onnx", ("onnxrt", "onnx")) for number in range(600))
-    executor = EndsAtOnce()
-    session = Session(Suite("many", "many.toml", folder, cases), new_run(Path(folder) / "results"), executor)
-    session.run(cases, {}, Progress(len(cases), silent=True, jobs=1))
-    print(*executor.seen)
-
-
-def test_memory_does_not_grow_with_the_cases_that_have_ended(tmp_path):
-    """In a process of its own, where nothing counts that other tests have left behind."""
-    name = Path(__file__).stem
-    code = f"import sys; sys.path.insert(0, sys.argv[1]); from {name} import measure; measure(sys.argv[2])"
-    words = [sys.executable, "-c", code, Path(__file__).parent, tmp_path]
-    done = subprocess.run(words, capture_output=True, text=True, check=True, timeout=120)
-    after_100, after_600 = map(int, done.stdout.split())
-    assert after_600 - after_100 < 500, "less than one object for each of 500 cases"
-
-
-@pytest.mark.parametrize(("words", "status"), [(("version",), 0), (("rnu",), 2), (("plugins", "list"), 0)])
-def test_cases_are_waited_for_where_the_system_cannot_look_without_reaping(tmp_path, monkeypatch, words, status):
-    """macOS before Python 3.13 has no `os.waitid`."""
-    monkeypatch.delattr(os, "waitid")
-    process = CaseProcess(Job("case", words, str(tmp_path), str(tmp_path)))
-    deadline = time.monotonic() + 60
-    while (ended := process.look()) is None and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert ended is not None
-    assert (ended.status, ended.stopped) == (status, "")

@@ -4,36 +4,10 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
-
-HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
-DIFFER = 'backend = ["onnxrt", "onnxrt:model=two.onnx"]\n'
-NAMES = ["a", "b", "c", "d", "e"]
-#: What a job is told by its surroundings.
-VARIABLES = {
-    "STRATEGY_JOB_INDEX": "1", "STRATEGY_JOB_TOTAL": "4", "CI_NODE_INDEX": "2", "CI_NODE_TOTAL": "4",
-    "BUILDKITE_PARALLEL_JOB": "1", "BUILDKITE_PARALLEL_JOB_COUNT": "4",
-    "CIRCLE_NODE_INDEX": "1", "CIRCLE_NODE_TOTAL": "4", "JOB_COMPLETION_INDEX": "1",
-    "SLURM_ARRAY_TASK_ID": "11", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_COUNT": "4",
-}  # fmt: skip
-
-
-@pytest.fixture(autouse=True)
-def no_surroundings(monkeypatch):
-    """Let a CI that runs these tests in shards tell them nothing."""
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
-
-
-@pytest.fixture
-def five(suite):
-    """A suite of five cases, of which `b` differs."""
-    cases = [f'[[case]]\nname = "{name}"\nmodel = "one.onnx"\n{DIFFER if name == "b" else ""}' for name in NAMES]
-    suite.write(HEAD + "\n".join(cases))
-    return suite
+from suite_texts import HEAD, NAMES
 
 
 def sharded(suite, total: int, *words: str) -> list[str]:
@@ -121,68 +95,3 @@ def test_more_shards_than_cases_are_no_failure(suite):
     folders = sharded(suite, 2)
     assert "no case for shard 2/2: 1 were chosen" in suite("suite.toml", "--shard", "2/2", status=0).stderr
     assert "1 case: 1 passed" in suite("merge", *folders, status=0).stdout
-
-
-@pytest.mark.parametrize(
-    ("text", "names"),
-    [
-        ("auto", ("STRATEGY_JOB_INDEX", "STRATEGY_JOB_TOTAL")),
-        ("auto", ("CI_NODE_INDEX", "CI_NODE_TOTAL")),
-        ("auto", ("BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT")),
-        ("auto", ("CIRCLE_NODE_INDEX", "CIRCLE_NODE_TOTAL")),
-        ("auto", ("SLURM_ARRAY_TASK_ID", "SLURM_ARRAY_TASK_MIN", "SLURM_ARRAY_TASK_COUNT")),
-        ("auto/4", ("JOB_COMPLETION_INDEX",)),
-    ],
-)
-def test_a_job_is_told_by_its_surroundings_which_shard_it_is(five, monkeypatch, text, names):
-    for name in names:
-        monkeypatch.setenv(name, VARIABLES[name])
-    assert five("suite.toml", "--shard", text, "--list", status=0).stdout.split() == ["b"]
-
-
-@pytest.mark.parametrize(
-    ("text", "variables", "said"),
-    [
-        ("auto", {}, "nothing tells which shard this is"),
-        ("auto", {"JOB_COMPLETION_INDEX": "1"}, "--shard auto/8"),
-        ("auto", {"CI_NODE_INDEX": "x", "CI_NODE_TOTAL": "4"}, "CI_NODE_INDEX is 'x'"),
-        ("3/2", {}, "there is no shard 3 of 2"),
-        ("0/2", {}, "there is no shard 0 of 2"),
-        ("half", {}, "is no shard"),
-    ],
-)
-def test_a_shard_that_is_none_is_told(five, monkeypatch, text, variables, said):
-    for name, value in variables.items():
-        monkeypatch.setenv(name, value)
-    assert said in " ".join(five("suite.toml", "--shard", text, "--list", status=2).stderr.split())
-
-
-def test_cases_as_a_matrix_of_jobs(five):
-    jobs = json.loads(five("suite.toml", "-k", "a or b", "--list", "--json", status=0).stdout)["include"]
-    assert jobs == [
-        {"case": "a", "shard": "1/2", "model": "one.onnx", "tags": []},
-        {"case": "b", "shard": "2/2", "model": "one.onnx", "tags": []},
-    ]
-    assert "--list --json" in five("suite.toml", "--json", status=2).stderr
-
-
-def git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
-
-
-def test_only_cases_whose_files_changed(suite):
-    suite.write(HEAD + '[[case]]\nname = "a"\nmodel = "one.onnx"\n[[case]]\nname = "b"\nmodel = "two.onnx"\n')
-    since = ("suite.toml", "--changed-since", "HEAD", "--list")
-    assert "git does not say" in suite(*since, status=2).stderr
-    git(suite.folder, "init", "-q")
-    git(suite.folder, "add", ".")
-    git(suite.folder, "commit", "-qm", "all")
-    assert "no file of a case has changed since HEAD" in suite(*since, status=0).stderr
-    shutil.copy(suite.folder / "one.onnx", suite.folder / "two.onnx")
-    assert suite(*since, status=0).stdout.split() == ["b"]
-    git(suite.folder, "commit", "-qam", "two")
-    assert suite("suite.toml", "--changed-since", "HEAD~1", "--list", status=0).stdout.split() == ["b"]
-    suite.path.write_text(suite.path.read_text() + "\n")
-    assert suite(*since, status=0).stdout.split() == ["a", "b"]
-    assert "git does not say" in suite("suite.toml", "--changed-since", "nothing", "--list", status=2).stderr

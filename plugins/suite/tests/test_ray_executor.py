@@ -12,11 +12,11 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from suite_texts import HEAD
 
 ray = pytest.importorskip("ray", reason="ray is an extra: make test-ray")
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(280)]
 
-HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n'
 SLOW = (
     "import time\n"
     "from pathlib import Path\n"
