@@ -2,34 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
+from located import REPORT, located
 from onnx import TensorProto, helper
-from small_models import save_graph
+from small_models import save_graph, three_operators
 
-from truth.judge import backends_found
-
-REPORT = ("--report", "found.json")
 FLOAT = TensorProto.FLOAT
-
-
-def located(tmp_path):
-    return json.loads((tmp_path / "found.json").read_text())
-
-
-def chain(path, *, middle="Sigmoid"):
-    """Relu, an operator, Mul."""
-    nodes = [
-        helper.make_node("Relu", ["x"], ["r"], name="relu"),
-        helper.make_node(middle, ["r"], ["m"], name="middle"),
-        helper.make_node("Mul", ["m", "two"], ["y"], name="twice"),
-    ]
-    return save_graph(path, nodes, [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])], [("two", np.float32(2))])
-
-
-# --- constants
 
 
 def divided(path, by):
@@ -162,31 +141,13 @@ def test_an_attribute_that_is_another_one_in_the_two_files_is_named(polycmp, tmp
     assert "cause: 'epsilon' of LayerNormalization 'norm' is 0.01, in the other file 1e-05" in found["notes"]
 
 
-# --- sides that differ from themselves
-
-
-@pytest.mark.parametrize("swapped", [False, True], ids=["the candidate", "the reference"])
-def test_a_side_whose_own_runs_differ_is_told_first(polycmp, tmp_path, swapped):
-    backends = ["race:at=m,share=0.1", "onnx"]
-    one, two = reversed(backends) if swapped else backends
-    with backends_found():
-        done = polycmp("locate", chain(tmp_path / "m.onnx"), "-b", one, "-b", two, *REPORT)
-    found = located(tmp_path)
-    assert (done.status, found["words"], found["first_bad"]) == (1, "other numbers in each run", "m")
-    who = "race:at=m,share=0.1, the reference," if swapped else "race:at=m,share=0.1"
-    assert f"{who} computes the same inputs twice and differs from itself, first in 'm'" in found["sentence"]
-
-
-# --- NaN
-
-
 def test_an_operator_that_loses_a_nan_is_run_alone(polycmp, tmp_path):
     x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
     x[1, 3] = np.nan
     np.savez(tmp_path / "x.npz", x=x)
     faulty = "faulty:backend=onnxrt,fault=nan,at=middle"
     words = ("-b", faulty, "-b", "onnx", "--load-inputs", tmp_path / "x.npz", *REPORT)
-    done = polycmp("locate", chain(tmp_path / "m.onnx"), *words)
+    done = polycmp("locate", three_operators(tmp_path / "m.onnx"), *words)
     found = located(tmp_path)
     assert (done.status, found["first_bad"]) == (1, "m")
     assert "could not be run alone" not in found["sentence"]

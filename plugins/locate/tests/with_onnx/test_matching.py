@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from in_parts import a_few
+from located import REPORT, locate_files, located
 from onnx import TensorProto, helper, numpy_helper, save_model
 from small_models import graph_model, save_graph
 
@@ -20,17 +21,6 @@ from polycmp_locate.rounding.quantised import step_error
 from polycmp_onnx.model_graph import OnnxGraph
 
 RNG = np.random.default_rng(11)
-REPORT = ("--report", "found.json")
-
-
-def locate(polycmp, candidate: Path, reference: Path, *words: str):
-    return polycmp(
-        "locate", candidate, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={reference}", *REPORT, *words
-    )
-
-
-def found_in(tmp_path: Path) -> dict:
-    return json.loads((tmp_path / "found.json").read_text())
 
 
 def paired(candidate: Path, reference: Path):
@@ -62,9 +52,9 @@ def half(polycmp, tmp_path):
 
 def test_a_model_converted_to_float16_is_judged_by_the_rounding_of_float16(polycmp, half, tmp_path):
     good, converted = half
-    done = locate(polycmp, converted, good)
+    done = locate_files(polycmp, converted, good)
     assert done.status == 0, done.out
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     assert found["pairing"]["share"] == 1.0
     assert found["words"] == "within rounding"
     rows = {row["tensor"]: row for row in found["tensors"]}
@@ -80,9 +70,9 @@ def test_an_operator_split_into_small_steps_is_paired_by_what_is_around_it(polyc
     assert pairing.to_reference["/layer2/sum"] == "sum2"
     assert not pairing.unmatched_reference
     assert "/layer0/erf" in pairing.unmatched_candidate
-    done = locate(polycmp, other, good)
+    done = locate_files(polycmp, other, good)
     assert done.status == 0, done.out
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     row = next(item for item in found["tensors"] if item["tensor"] == "/layer1/act")
     assert row["candidate_operators"] == ["Div", "Erf", "Add", "Mul", "Mul"]
     assert row["reference_operators"] == ["Gelu"]
@@ -94,9 +84,9 @@ def test_an_operator_split_into_small_steps_is_paired_by_what_is_around_it(polyc
 def test_a_constant_that_the_export_changed_is_named(polycmp, tmp_path, memory):
     good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
     bad = converted.edited(other, tmp_path / "bad.onnx", converted.scaled("1.down.weight", 1.01))
-    done = locate(polycmp, bad, good, *memory)
+    done = locate_files(polycmp, bad, good, *memory)
     assert done.status == 1
-    assert found_in(tmp_path)["first_bad"] == "/layer1/mm2"
+    assert located(tmp_path)["first_bad"] == "/layer1/mm2"
 
 
 def test_every_tensor_of_a_quantised_model_has_a_counterpart(tmp_path):
@@ -118,8 +108,8 @@ def test_a_convolution_with_a_bias_is_paired_with_the_sum_behind_a_product_of_wh
     found = paired(small, good)
     assert {found.to_reference[name] for name in ("first", "second")} == {"first", "second"}
     assert not {"firstquant_scaled_output", "secondquant_scaled_output"} & set(found.to_reference)
-    done = locate(polycmp, small, good, *inputs)
-    assert (done.status, found_in(tmp_path)["words"]) == (0, "within rounding"), done.out
+    done = locate_files(polycmp, small, good, *inputs)
+    assert (done.status, located(tmp_path)["words"]) == (0, "within rounding"), done.out
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["Gemm first", "Gemm last"])
@@ -139,7 +129,7 @@ def test_a_fused_operator_is_paired_by_its_last_tensor(polycmp, tmp_path):
     pairing = paired(fused, good)
     assert pairing.share == 1.0
     assert len(pairing.unmatched_reference) > 10
-    done = locate(polycmp, fused, good)
+    done = locate_files(polycmp, fused, good)
     assert done.status == 0, done.out
 
 
@@ -148,7 +138,7 @@ def test_two_models_without_anything_in_common_are_an_error_in_words(polycmp, tm
     other = converted.save(
         tmp_path / "other.onnx", [converted.node("Neg", "x", "minus"), converted.node("Exp", "minus", "y")], {}
     )
-    done = locate(polycmp, other, good)
+    done = locate_files(polycmp, other, good)
     assert done.status == 3
     assert "have different operators, and no tensor inside one could be paired" in done.err
 
@@ -169,10 +159,10 @@ def test_a_small_model_of_other_operators_is_judged_as_a_whole_where_its_batch_i
     for tensor in (*new.graph.input, *new.graph.output):
         tensor.type.tensor_type.shape.dim[0].ClearField("dim_param")
     save_model(new, tmp_path / "new.onnx")
-    done = locate(polycmp, tmp_path / "new.onnx", tmp_path / "old.onnx")
+    done = locate_files(polycmp, tmp_path / "new.onnx", tmp_path / "old.onnx")
     assert done.status == status, done.err
     if status:
-        assert "new computes it with Tanh, old with Neg, Exp, Add, Reciprocal" in found_in(tmp_path)["sentence"]
+        assert "new computes it with Tanh, old with Neg, Exp, Add, Reciprocal" in located(tmp_path)["sentence"]
 
 
 def test_an_operator_that_makes_what_a_weight_is_called_is_named(polycmp, tmp_path):
@@ -187,9 +177,9 @@ def test_an_operator_that_makes_what_a_weight_is_called_is_named(polycmp, tmp_pa
     new = onnx.load(old)
     new.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.float32), "t"))
     (tmp_path / "new.onnx").write_bytes(new.SerializeToString())
-    done = locate(polycmp, tmp_path / "new.onnx", old)
+    done = locate_files(polycmp, tmp_path / "new.onnx", old)
     assert done.status == 1, done.err
-    sentence = found_in(tmp_path)["sentence"]
+    sentence = located(tmp_path)["sentence"]
     assert "new cannot run the model: Tanh 'n_t' makes 't', which is also the name of what a weight gives" in sentence
 
 
@@ -205,8 +195,8 @@ def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_i
     model = onnx.load(old)
     model.graph.node[2].input[1] = "gone"
     save_model(model, tmp_path / "new.onnx")
-    done = locate(polycmp, tmp_path / "new.onnx", old)
-    sentence = found_in(tmp_path)["sentence"]
+    done = locate_files(polycmp, tmp_path / "new.onnx", old)
+    sentence = located(tmp_path)["sentence"]
     assert done.status == 1, done.err
     assert "new cannot run Add 'n_s', not even alone: Add 'n_s' reads 'gone', which no operator makes" in sentence
     assert "frozen" not in sentence
@@ -217,8 +207,8 @@ def test_nan_that_came_in_with_the_inputs_is_not_called_rounding(polycmp, tmp_pa
     x[0, 1, 2] = np.nan
     np.savez(tmp_path / "x.npz", x=x)
     model = converted.save(tmp_path / "m.onnx", [converted.node("Tanh", "x", "t"), converted.node("Exp", "t", "y")], {})
-    done = locate(polycmp, model, model, "--load-inputs", tmp_path / "x.npz")
-    sentence = found_in(tmp_path)["sentence"]
+    done = locate_files(polycmp, model, model, "--load-inputs", tmp_path / "x.npz")
+    sentence = located(tmp_path)["sentence"]
     assert done.status == 0, done.out
     assert "NaN or infinity at the same places, as inputs and masks bring them in" in sentence
 
@@ -228,9 +218,9 @@ def test_a_mask_of_infinities_is_no_disagreement(polycmp, tmp_path):
     mask[1:] = -np.inf
     nodes = [converted.node("Add", "x mask", "masked"), converted.node("Softmax", "masked", "y")]
     model = converted.save(tmp_path / "m.onnx", nodes, {"mask": mask})
-    done = locate(polycmp, model, model)
+    done = locate_files(polycmp, model, model)
     assert done.status == 0, done.out
-    assert "1 of 2 tensors fail only because both sides hold NaN or infinity" in found_in(tmp_path)["sentence"]
+    assert "1 of 2 tensors fail only because both sides hold NaN or infinity" in located(tmp_path)["sentence"]
 
 
 def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_sides(polycmp, tmp_path):
@@ -249,9 +239,9 @@ def test_an_infinite_weight_that_no_scale_covers_is_told_and_not_laid_on_both_si
         *last,
     ]
     made = converted.save(tmp_path / "made.onnx", nodes, codes)
-    done = locate(polycmp, made, good, "--input-shapes", "x:[2,5,16]")
+    done = locate_files(polycmp, made, good, "--input-shapes", "x:[2,5,16]")
     assert done.status == 1, done.err
-    sentence = found_in(tmp_path)["sentence"]
+    sentence = located(tmp_path)["sentence"]
     assert "produces NaN in new, where a weight of old holds Inf; no scale covers an infinite number" in sentence
 
 
@@ -264,8 +254,8 @@ def test_of_another_formula_no_coarser_type_is_guessed(polycmp, tmp_path):
         converted.node(op, " ".join(reads), made) for op, *reads, made in (part.split() for part in words.split("|"))
     ]
     made = converted.save(tmp_path / "made.onnx", nodes, weights)
-    assert locate(polycmp, made, good).status == 1
-    sentence = found_in(tmp_path)["sentence"]
+    assert locate_files(polycmp, made, good).status == 1
+    sentence = located(tmp_path)["sentence"]
     assert "Add, Tanh, old with Gelu" in sentence
     assert "as if computed in" not in sentence
 
@@ -277,8 +267,8 @@ def test_a_constant_that_an_optimiser_took_for_nothing_is_told_and_no_coarser_ty
     nodes = [converted.node("Mul", "x x", "m"), converted.node("Add", "m least", "a"), converted.node("Log", "a", "y")]
     good = converted.save(tmp_path / "good.onnx", nodes, {"least": np.full(1, 1e-10, np.float32)})
     made = converted.save(tmp_path / "made.onnx", [nodes[0], converted.node("Log", "m", "y")], {})
-    done = locate(polycmp, made, good, "--load-inputs", tmp_path / "x.npz")
-    sentence = found_in(tmp_path)["sentence"]
+    done = locate_files(polycmp, made, good, "--load-inputs", tmp_path / "x.npz")
+    sentence = located(tmp_path)["sentence"]
     assert done.status == 1, done.out
     assert "new leaves out Add 'n_a' (1e-10) of old" in sentence
     assert "as if computed in" not in sentence
@@ -290,11 +280,11 @@ def test_small_models_without_a_tensor_in_common_inside_are_judged_as_a_whole(po
         tmp_path / "good.onnx", [converted.node("Mul", "x two", "m"), converted.node("Relu", "m", "y")], ones
     )
     wrong = converted.save(tmp_path / "wrong.onnx", [converted.node("Relu", "x", "y")], {})
-    done = locate(polycmp, wrong, good)
+    done = locate_files(polycmp, wrong, good)
     assert done.status == 1, done.err
     assert "new leaves out Mul 'n_m' (2) of old" in done.out.replace("\n  ", " ")
     same = [converted.node("Relu", "x", "r"), converted.node("Mul", "r two", "y")]
-    done = locate(polycmp, converted.save(tmp_path / "same.onnx", same, ones), good)
+    done = locate_files(polycmp, converted.save(tmp_path / "same.onnx", same, ones), good)
     assert done.status == 0, done.out
 
 
@@ -310,9 +300,9 @@ def quantised(tmp_path: Path, make, **scales: float) -> tuple[Path, Path]:
 @pytest.mark.parametrize("make", [converted.dynamic_int8, converted.static_qdq], ids=["dynamic", "static"])
 def test_what_quantisation_rounds_is_no_fault(polycmp, tmp_path, make, inputs):
     good, made = quantised(tmp_path, make)
-    done = locate(polycmp, made, good, *inputs)
+    done = locate_files(polycmp, made, good, *inputs)
     assert done.status == 0, done.out
-    assert found_in(tmp_path)["words"] == "within rounding"
+    assert located(tmp_path)["words"] == "within rounding"
 
 
 @pytest.mark.parametrize("factor", a_few([1.2, 0.5, 4.0]))
@@ -323,9 +313,9 @@ def test_what_quantisation_rounds_is_no_fault(polycmp, tmp_path, make, inputs):
 )
 def test_a_wrong_scale_of_one_layer_is_named_as_such(polycmp, tmp_path, make, tensor, factor, inputs):
     good, made = quantised(tmp_path, make, **{"1.down.weight_scale": factor})
-    done = locate(polycmp, made, good, *inputs)
+    done = locate_files(polycmp, made, good, *inputs)
     assert done.status == 1, done.out
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     assert found["first_bad"] == tensor
     row = next(item for item in found["tensors"] if item["tensor"] == tensor)
     assert row["quantised"]["factor"] == pytest.approx(factor, rel=0.05)
@@ -334,30 +324,19 @@ def test_a_wrong_scale_of_one_layer_is_named_as_such(polycmp, tmp_path, make, te
 
 def test_a_scale_that_covers_too_little_is_named_with_what_it_clips(polycmp, tmp_path, inputs):
     good, made = quantised(tmp_path, converted.static_qdq, gelu1_scale=0.25)
-    done = locate(polycmp, made, good, *inputs)
+    done = locate_files(polycmp, made, good, *inputs)
     assert done.status == 1, done.out
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     assert found["first_bad"] == "gelu1_DequantizeLinear_Output"
     assert "of the elements are clipped" in found["sentence"]
-
-
-def test_a_cast_to_a_coarser_type_than_the_rest_is_named(polycmp, tmp_path):
-    good = converted.network(tmp_path / "good.onnx")
-    bad = converted.edited(good, tmp_path / "bad.onnx", converted.through("gelu1", onnx.TensorProto.FLOAT16))
-    done = locate(polycmp, bad, good)
-    assert done.status == 1, done.out
-    found = found_in(tmp_path)
-    assert found["first_bad"] == "gelu1_there"
-    assert found["words"] == "calculated in a coarser type than the rest"
-    assert "through float16, while the rest of the model uses float32" in found["sentence"]
 
 
 def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_of_both_sides(polycmp, tmp_path):
     good = converted.network(tmp_path / "good.onnx")
     bad = converted.edited(good, tmp_path / "bad.onnx", converted.through("gelu1", onnx.TensorProto.INT32))
-    done = locate(polycmp, bad, good)
+    done = locate_files(polycmp, bad, good)
     assert done.status == 1, done.out
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     assert found["first_bad"] == "down1"
     assert "new computes it with Cast, MatMul, old with MatMul" in found["sentence"]
 
@@ -368,9 +347,9 @@ def test_an_attribute_that_the_two_files_give_otherwise_is_named(polycmp, tmp_pa
         nodes = [converted.node("Neg", "x", "t"), converted.node("LeakyRelu", "t", "l", **more)]
         nodes += [converted.node("Mul", "l two", "y")] if name == "old" else [converted.node("Add", "l l", "y")]
         files.append(converted.save(tmp_path / f"{name}.onnx", nodes, {"two": np.array([2], np.float32)}))
-    done = locate(polycmp, *files)
+    done = locate_files(polycmp, *files)
     assert done.status == 1, done.out
-    assert "LeakyRelu of new has alpha 0.3" in found_in(tmp_path)["sentence"]
+    assert "LeakyRelu of new has alpha 0.3" in located(tmp_path)["sentence"]
 
 
 def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
@@ -380,7 +359,7 @@ def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
     done = polycmp("locate", "half.onnx", "-b", "onnx:name=new", "-b", f"onnxrt:name=old,model={good}", *REPORT)
     assert done.status == 1, done.out
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     assert found["words"] == "NaN/Inf born here"
     assert found["first_bad"] == "upper1_large"
 
@@ -390,8 +369,8 @@ def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp
         converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
     )
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
-    locate(polycmp, tmp_path / "half.onnx", good)
-    assert "float16 cannot hold 'upper1_large'" in found_in(tmp_path)["sentence"]
+    locate_files(polycmp, tmp_path / "half.onnx", good)
+    assert "float16 cannot hold 'upper1_large'" in located(tmp_path)["sentence"]
 
 
 def test_run_mark_all_judges_each_tensor_by_the_coarsest_type_on_its_way(polycmp, half, tmp_path):
@@ -447,9 +426,9 @@ def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
 def test_a_size_that_the_export_froze_is_named(polycmp, tmp_path, tensor, value, first, words):
     good = converted.sized(tmp_path / "good.onnx")
     bad = converted.edited(good, tmp_path / "bad.onnx", converted.frozen(tensor, value))
-    done = locate(polycmp, bad, good, "--input-shapes", "x:[2,5,16]")
+    done = locate_files(polycmp, bad, good, "--input-shapes", "x:[2,5,16]")
     assert done.status == 1, done.out + done.err
-    found = found_in(tmp_path)
+    found = located(tmp_path)
     assert found["first_bad"] == first
     assert words in found["sentence"]
 
@@ -459,7 +438,7 @@ def test_the_structure_comes_before_names_that_exporters_count_up(polycmp, tmp_p
     other = converted.edited(good, tmp_path / "other.onnx", converted.swapped("upper0", "upper1"))
     pairing = paired(other, good)
     assert (pairing.to_reference["upper1"], pairing.to_reference["upper0"]) == ("upper0", "upper1")
-    assert locate(polycmp, other, good).status == 0
+    assert locate_files(polycmp, other, good).status == 0
 
 
 @pytest.mark.parametrize(("factor", "first"), [(1.0, None), (1.1, "/layer1/mm2")], ids=["right", "wrong"])
@@ -467,9 +446,9 @@ def test_an_export_with_another_name_of_its_input_is_paired(polycmp, tmp_path, f
     good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
     converted.edited(other, other, converted.with_input("hidden_states"))
     converted.edited(other, other, converted.scaled("1.down.weight", factor))
-    done = locate(polycmp, other, good)
+    done = locate_files(polycmp, other, good)
     assert done.status == (0 if first is None else 1), done.out + done.err
-    assert found_in(tmp_path)["first_bad"] == first
+    assert located(tmp_path)["first_bad"] == first
     assert "inputs: 'hidden_states' of new is fed what 'x' of old gets" in " ".join(done.out.split())
 
 
@@ -489,15 +468,15 @@ def test_another_layout_inside_is_no_fault_where_the_outputs_are_right(polycmp, 
         return save_graph(tmp_path / name, nodes, *ends, [("factor", np.float32(factor))])
 
     made, source = network("made.onnx", factor, "channels last"), network("source.onnx", 1.0)
-    done = locate(polycmp, made, source, "--input-shapes", "x:[2,3,4,5]")
-    found = found_in(tmp_path)
+    done = locate_files(polycmp, made, source, "--input-shapes", "x:[2,3,4,5]")
+    found = located(tmp_path)
     assert done.status == (0 if factor == 1 else 1), done.out
     assert all(row["passed"] for row in found["tensors"]) is (factor == 1)
 
 
 def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
     good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
-    locate(polycmp, other, good, "--report", "page.html")
+    locate_files(polycmp, other, good, "--report", "page.html")
     page = (tmp_path / "page.html").read_text()
     assert "without counterpart in new" in page
     assert re.search(r"paired by structure with \S*gelu1\S* of old", page)
@@ -550,9 +529,9 @@ def sizes(path: Path, by: str) -> Path:
 )
 def test_a_size_that_an_export_kept_is_named_although_the_shapes_contradict(polycmp, tmp_path, by, batch, told):
     good, kept = sizes(tmp_path / "good.onnx", by), sizes(tmp_path / "kept.onnx", "kept")
-    assert locate(polycmp, kept, good, "--input-shapes", "x:[2,5,16]").status == 0
-    assert locate(polycmp, kept, good, "--input-shapes", f"x:[{batch},5,16]").status == 1
-    found = found_in(tmp_path)
+    assert locate_files(polycmp, kept, good, "--input-shapes", "x:[2,5,16]").status == 0
+    assert locate_files(polycmp, kept, good, "--input-shapes", f"x:[{batch},5,16]").status == 1
+    found = located(tmp_path)
     assert found["first_bad"] == "z_back"
     assert told in found["sentence"]
 
@@ -573,8 +552,8 @@ def test_operators_that_run_as_one_are_all_named_where_the_backend_fails_in_them
     matmul = helper.make_node("MatMul", ["x", "w"], ["m"], name="m")
     good = saved("good.onnx", matmul, helper.make_node("Add", ["m", "b"], ["a"], name="a"), last)
     slim = saved("slim.onnx", helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="m"), last)
-    assert locate(polycmp, slim, good).status == 1
-    assert "cannot run Gemm 'm' and Relu 'y' (nothing between them" in found_in(tmp_path)["sentence"]
+    assert locate_files(polycmp, slim, good).status == 1
+    assert "cannot run Gemm 'm' and Relu 'y' (nothing between them" in located(tmp_path)["sentence"]
 
 
 def attention(query: str, key: str, value: str, end: str) -> onnx.ModelProto:
@@ -646,7 +625,7 @@ def test_a_name_that_torchscript_counted_up_otherwise_is_that_of_another_tensor(
     good = turned("good.onnx", "/Concat_output_0", "/Concat_1_output_0")
     other = turned("other.onnx", "/Concat_1_output_0", "/Concat_2_output_0")
     assert paired(other, good).to_reference["/Concat_1_output_0"] == "/Concat_output_0"
-    assert locate(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
+    assert locate_files(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
 
 
 def test_factors_that_are_multiplied_in_another_order_are_no_pair(polycmp, tmp_path):
@@ -663,7 +642,7 @@ def test_factors_that_are_multiplied_in_another_order_are_no_pair(polycmp, tmp_p
         return converted.save(tmp_path / name, nodes, converted.weights_of(1) | numbers)
 
     good, other = gelu("good.onnx", "m", ("h p", "m half")), gelu("other.onnx", "val_1", ("half p", "h val_1"))
-    assert locate(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
+    assert locate_files(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
 
 
 @pytest.mark.parametrize("first", ["fewer", "all"])

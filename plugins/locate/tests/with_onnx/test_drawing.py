@@ -7,10 +7,10 @@ import json
 import numpy as np
 import onnx
 import pytest
+from located import REPORT
 from onnx import TensorProto, helper, numpy_helper
 
 FLOAT = TensorProto.FLOAT
-REPORT = ("--report", "found.json")
 
 DRAWING = {
     "RandomNormalLike": helper.make_node("RandomNormalLike", ["m"], ["n"], name="draw"),
