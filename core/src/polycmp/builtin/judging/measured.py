@@ -94,8 +94,8 @@ class MeasuredJudge(OutputJudge):
 
     def of_output(self, output: str) -> OutputJudge:
         """Return the compare function that judges an output: a tolerance that was given for it is final."""
-        given = (pick(limits, output, None) for limits in (self.options.atol, self.options.rtol))
-        return self if all(limit is None for limit in given) else Simple(self.options, self.detail)
+        typed_limits = (pick(limits, output, None) for limits in (self.options.atol, self.options.rtol))
+        return self if all(limit is None for limit in typed_limits) else Simple(self.options, self.detail)
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
