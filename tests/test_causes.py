@@ -23,7 +23,7 @@ SATURATES = "test_a_kernel_that_saturates_is_accused_with_what_helps"
 #: The test that fails without each cause; those of other environments are run there, as they are.
 NEEDED_BY = {
     "Other numbers in each run": f"{ONNX}test_unsteady.py::test_a_side_whose_own_runs_differ_is_told_first",
-    "Numbers that were made up": "tests/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
+    "Numbers that were made up": "tests/judging/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
     "Results that are left open": f"{ONNX}test_left_open.py",
     "Inputs in another order": f"{ONNX}test_other_order.py::test_a_picture_in_another_order_is_told",
     "Operators that are left out": f"{ONNX}test_left_out.py::test_casts_that_are_left_out",
@@ -33,7 +33,7 @@ NEEDED_BY = {
     "Another network": f"{NOBODY}::test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it",
     "Another constant": f"{ONNX}test_other_constant.py",
     "Numbers beyond the range of a type": f"{ONNX}test_beyond_range.py::{OVERFLOWN}",
-    "A bias clipped to 32 bits": "tests/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
+    "A bias clipped to 32 bits": "tests/judging/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
     "Saturating 8-bit kernels": f"{ONNX}test_saturation.py::{SATURATES}",
     "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_rounded_reading.py::{ROUNDED}",
     "Kernels for open dimensions": f"{ONNX}test_open_dimensions.py::{OPEN}",

@@ -116,7 +116,7 @@ def test_reducing_by_a_metric_leaves_the_outputs_where_they_are(polycmp, tmp_pat
 
 
 def test_the_boxes_of_the_page_on_mixed_precision_are_those_of_a_yolo_output():
-    page = (Path(__file__).parents[1] / "docs" / "mixed-precision.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "mixed-precision.md").read_text(encoding="utf-8")
     names: dict = {}
     exec(re.search(r"```python\n(# boxes\.py\n.*?)```", page, re.DOTALL)[1], names)
     #            two boxes that overlap, one elsewhere, one with a low score

@@ -18,7 +18,7 @@ from low_precision_models import chain_with_fault, feed
 import polycmp as polycmp_api
 from polycmp_onnx import convert_to_fp16
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "who-decides-what.md").read_text(encoding="utf-8")
 CORE = ROOT / "core" / "src" / "polycmp"
 JUDGE = CORE / "builtin" / "judging" / "verdict.py", "judge"
