@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp.sentences import counted
+from polycmp.sentences import counted, listed
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.source import source_of
 from polycmp_locate.pairing.words import all_of, pairing_notes, reads_otherwise
@@ -298,10 +298,10 @@ def _overflow(located: Located) -> str:
     rows = _overflows(located.judged.rows)
     if not rows:
         return ""
-    first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    first, tensors = rows[0], listed([row.tensor for row in rows], 1)
     magnitude = first.reference.scale if first.reference is not None else 0.0
     return (
-        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, the output of {first.node.label}, "
+        f"; but {first.type.partition('[')[0]} cannot hold {tensors}, the output of {first.node.label}, "
         f"which reaches {magnitude:.3g} in {located.reference}: a backend that keeps it in that type overflows"
     )
 
