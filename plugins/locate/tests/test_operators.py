@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 import pytest
+from located_rows import part
 from toymodels import node, number, write
+
+from polycmp_locate.measure.operators import OperatorTester
 
 FOUR = {"x": ["float32", [4]]}
 
@@ -131,3 +135,21 @@ def test_a_model_is_calculated_in_float64_up_to_four_million_numbers(search, cou
 def test_an_operator_is_calculated_in_float64_up_to_a_million_numbers(search, count, floor):
     done, _, _ = search(large, (count, 1.5), (count, 1))
     assert floor in done.words
+
+
+class Rounding:
+    """A reference that rounds what it reads to whole steps."""
+
+    def run_part(self, feed, names):
+        return {name: np.rint(feed["x"]).astype(np.int8) for name in names}
+
+
+@pytest.mark.parametrize(
+    ("value", "width", "tie"), [(10.15, 8.0, False), (10.2, 8.0, True), (10.3, 4.0, False), (10.4, 4.0, True)]
+)
+def test_a_step_is_a_tie_where_inputs_a_few_units_away_make_it(value, width, tie):
+    tester = OperatorTester.__new__(OperatorTester)
+    tester.reference = Rounding()
+    row = part(input_unit=2.0**-8)
+    pair = np.array([11], np.int8), np.array([10], np.int8)
+    assert tester._are_ties(row, {"x": np.array([value])}, pair, width) is tie
