@@ -65,3 +65,12 @@ def test_eight_numbers_keep_a_factor_by_chance(factor, is_rounding):
     away = 0.03 * np.array([[1, 1, -1, -1], [1, -1, 1, -1]])
     fine = [exact + away - exact * np.vdot(away, exact) / np.vdot(exact, exact)] * 4  # which happens to keep none
     assert step_error(made, exact, 2.0**-4, step=step, measured=fine).is_scaled != is_rounding
+
+
+def test_a_mask_that_the_scale_cannot_reach_is_told_as_clipped():
+    mask = np.zeros((8, 8), np.float32)
+    mask[:, 6:] = np.finfo(np.float32).min
+    found = step_error(np.maximum(mask, -128), mask, 2.0**-4)
+    assert found.is_clipped
+    assert not found.is_only_scaled
+    assert (found.low, found.high) == (-128, 0)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import converted_models as converted
 import numpy as np
 import pytest
-from located import REPORT, located
+from located import REPORT, locate_files, located
 from onnx import TensorProto, helper
 from small_models import save_graph
 
@@ -35,3 +36,24 @@ def test_numbers_that_float16_cannot_hold_are_told(polycmp, tmp_path, where):
     [note] = [note for note in located(tmp_path)["notes"] if note.startswith("cause:")]
     assert "in the reference; " in note, note
     assert "has float16, whose largest number is 65504" in note.replace("may calculate in", "has"), note
+
+
+def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
+    good = converted.edited(
+        converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
+    )
+    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
+    done = polycmp("locate", "half.onnx", "-b", "onnx:name=new", "-b", f"onnxrt:name=old,model={good}", *REPORT)
+    assert done.status == 1, done.out
+    found = located(tmp_path)
+    assert found["words"] == "NaN/Inf born here"
+    assert found["first_bad"] == "upper1_large"
+
+
+def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp_path):
+    good = converted.edited(
+        converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
+    )
+    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
+    locate_files(polycmp, tmp_path / "half.onnx", good)
+    assert "float16 cannot hold 'upper1_large'" in located(tmp_path)["sentence"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -11,13 +10,11 @@ import numpy as np
 import onnx
 import pytest
 from in_parts import a_few
-from located import REPORT, locate_files, located
-from onnx import TensorProto, helper, numpy_helper, save_model
+from located import locate_files, located
+from onnx import TensorProto, helper, save_model
 from small_models import graph_model, save_graph
 
 from polycmp_locate.pairing import pair_graphs
-from polycmp_locate.pairing.names import pair_program
-from polycmp_locate.rounding.quantised import step_error
 from polycmp_onnx.model_graph import OnnxGraph
 
 RNG = np.random.default_rng(11)
@@ -27,39 +24,11 @@ def paired(candidate: Path, reference: Path):
     return pair_graphs(OnnxGraph(onnx.load(candidate)), OnnxGraph(onnx.load(reference)))
 
 
-def test_names_of_a_program_count_where_the_module_is_the_same():
-    program = ("model.a/add", "model.a/add_1", "model.b/mul", "plain")
-    file = {"add": "a", "add_1": "model.b", "mul": "model.b", "plain": "model"}
-    assert [(one.candidate, one.reference) for one in pair_program(file, program)] == [
-        ("add", "model.a/add"),
-        ("mul", "model.b/mul"),
-    ]
-
-
 @pytest.fixture
 def inputs(tmp_path):
     """Save inputs like those of the calibration, and return the words that use them."""
     np.savez(tmp_path / "x.npz", x=np.random.default_rng(5).random((2, 5, converted.WIDTH), np.float32))
     return ("--load-inputs", tmp_path / "x.npz")
-
-
-@pytest.fixture
-def half(polycmp, tmp_path):
-    good = converted.network(tmp_path / "good.onnx")
-    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
-    return good, tmp_path / "half.onnx"
-
-
-def test_a_model_converted_to_float16_is_judged_by_the_rounding_of_float16(polycmp, half, tmp_path):
-    good, converted = half
-    done = locate_files(polycmp, converted, good)
-    assert done.status == 0, done.out
-    found = located(tmp_path)
-    assert found["pairing"]["share"] == 1.0
-    assert found["words"] == "within rounding"
-    rows = {row["tensor"]: row for row in found["tensors"]}
-    assert rows["gelu1"]["matched_by"] == "name"
-    assert rows["gelu1"]["coarsest_type"] == "float16"
 
 
 def test_an_operator_split_into_small_steps_is_paired_by_what_is_around_it(polycmp, tmp_path):
@@ -341,80 +310,6 @@ def test_a_cast_that_drops_what_is_behind_the_point_is_named_with_the_operators_
     assert "new computes it with Cast, MatMul, old with MatMul" in found["sentence"]
 
 
-def test_an_attribute_that_the_two_files_give_otherwise_is_named(polycmp, tmp_path):
-    files = []
-    for name, more in (("new", {"alpha": 0.3}), ("old", {"alpha": 0.2})):
-        nodes = [converted.node("Neg", "x", "t"), converted.node("LeakyRelu", "t", "l", **more)]
-        nodes += [converted.node("Mul", "l two", "y")] if name == "old" else [converted.node("Add", "l l", "y")]
-        files.append(converted.save(tmp_path / f"{name}.onnx", nodes, {"two": np.array([2], np.float32)}))
-    done = locate_files(polycmp, *files)
-    assert done.status == 1, done.out
-    assert "LeakyRelu of new has alpha 0.3" in located(tmp_path)["sentence"]
-
-
-def test_an_overflow_of_float16_is_named(polycmp, tmp_path):
-    good = converted.edited(
-        converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
-    )
-    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
-    done = polycmp("locate", "half.onnx", "-b", "onnx:name=new", "-b", f"onnxrt:name=old,model={good}", *REPORT)
-    assert done.status == 1, done.out
-    found = located(tmp_path)
-    assert found["words"] == "NaN/Inf born here"
-    assert found["first_bad"] == "upper1_large"
-
-
-def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp_path):
-    good = converted.edited(
-        converted.network(tmp_path / "net.onnx"), tmp_path / "good.onnx", converted.enlarged("upper1", 6e4)
-    )
-    assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
-    locate_files(polycmp, tmp_path / "half.onnx", good)
-    assert "float16 cannot hold 'upper1_large'" in located(tmp_path)["sentence"]
-
-
-def test_run_mark_all_judges_each_tensor_by_the_coarsest_type_on_its_way(polycmp, half, tmp_path):
-    good, converted = half
-    backends = ("-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
-    done = polycmp("run", converted, *backends, "--mark-all", "--report", "run.json")
-    assert done.status == 0, done.out
-    outputs = json.loads((tmp_path / "run.json").read_text())["comparison_results"][0]["outputs"]
-    assert len(outputs) >= 21
-    assert all(item["passed"] for item in outputs.values())
-    assert "rounding explains up to" in outputs["gelu1"]["reason"]
-    assert "tensors were paired" in " ".join(done.out.split())
-
-
-def test_run_mark_all_still_fails_what_rounding_does_not_explain(polycmp, half, tmp_path):
-    good, made = half
-    bad = converted.edited(made, tmp_path / "bad.onnx", converted.scaled("1.down.weight", 1.2))
-    done = polycmp(
-        "run", bad, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "run.json"
-    )
-    assert done.status == 1, done.out
-    outputs = json.loads((tmp_path / "run.json").read_text())["comparison_results"][0]["outputs"]
-    assert outputs["gelu1"]["passed"]
-    assert not outputs["down1"]["passed"]
-
-
-def test_run_mark_all_leaves_tolerances_alone_that_the_user_chose(polycmp, half):
-    good, converted = half
-    backends = ("-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}")
-    assert polycmp("run", converted, *backends, "--mark-all", "--atol", "1e-6", "--rtol", "1e-6").status == 1
-
-
-def test_run_mark_all_shows_the_pairs_of_two_exports(polycmp, tmp_path):
-    good, other = converted.network(tmp_path / "good.onnx"), converted.exported(tmp_path / "other.onnx")
-    done = polycmp(
-        "run", other, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={good}", "--mark-all", "--report", "r.json"
-    )
-    assert done.status == 0, done.out
-    outputs = json.loads((tmp_path / "r.json").read_text())["comparison_results"][0]["outputs"]
-    assert "/layer1/act" in outputs
-    assert "/layer1/erf" not in outputs
-    assert "real tensors of new have no counterpart" in " ".join(done.out.split())
-
-
 @pytest.mark.parametrize(
     ("tensor", "value", "first", "words"),
     [
@@ -483,15 +378,6 @@ def test_the_page_shows_how_tensors_were_paired(polycmp, tmp_path):
     assert "made by Div, Erf, Add, Mul, Mul; in old by Gelu" in page
 
 
-def test_a_mask_that_the_scale_cannot_reach_is_told_as_clipped():
-    mask = np.zeros((8, 8), np.float32)
-    mask[:, 6:] = np.finfo(np.float32).min
-    found = step_error(np.maximum(mask, -128), mask, 2.0**-4)
-    assert found.is_clipped
-    assert not found.is_only_scaled
-    assert (found.low, found.high) == (-128, 0)
-
-
 def sizes(path: Path, by: str) -> Path:
     """Write a network that takes a size from its input (`shape`), leaves it open, or keeps a batch of 2 (`kept`)."""
     weights = {"w": converted.weights_of()["0.up.weight"], "v": converted.weights_of()["1.up.weight"]}
@@ -534,26 +420,6 @@ def test_a_size_that_an_export_kept_is_named_although_the_shapes_contradict(poly
     found = located(tmp_path)
     assert found["first_bad"] == "z_back"
     assert told in found["sentence"]
-
-
-def test_operators_that_run_as_one_are_all_named_where_the_backend_fails_in_them(polycmp, tmp_path):
-    """onnxslim 0.1.90 makes MatMul and Add a Gemm, whose bias has more rows than its product."""
-    weights = {"w": np.ones((4, 5), np.float32), "b": np.arange(15, dtype=np.float32).reshape(3, 5)}
-
-    def saved(name: str, *nodes: onnx.NodeProto) -> Path:
-        held = [helper.make_tensor_value_info(*item) for item in (("x", 1, [1, 4]), ("y", 1, [3, 5]))]
-        graph = helper.make_graph(
-            nodes, "g", held[:1], held[1:], [numpy_helper.from_array(v, k) for k, v in weights.items()]
-        )
-        save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / name)
-        return tmp_path / name
-
-    last = helper.make_node("Relu", ["a"], ["y"], name="y")
-    matmul = helper.make_node("MatMul", ["x", "w"], ["m"], name="m")
-    good = saved("good.onnx", matmul, helper.make_node("Add", ["m", "b"], ["a"], name="a"), last)
-    slim = saved("slim.onnx", helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="m"), last)
-    assert locate_files(polycmp, slim, good).status == 1
-    assert "cannot run Gemm 'm' and Relu 'y' (nothing between them" in located(tmp_path)["sentence"]
 
 
 def attention(query: str, key: str, value: str, end: str) -> onnx.ModelProto:
@@ -643,21 +509,6 @@ def test_factors_that_are_multiplied_in_another_order_are_no_pair(polycmp, tmp_p
 
     good, other = gelu("good.onnx", "m", ("h p", "m half")), gelu("other.onnx", "val_1", ("half p", "h val_1"))
     assert locate_files(polycmp, other, good, "--input-shapes", "x:[2,5,16]").status == 0
-
-
-@pytest.mark.parametrize("first", ["fewer", "all"])
-def test_a_file_that_lacks_an_output_made_of_weights_alone_is_not_called_right(polycmp, tmp_path, first):
-    nodes = [converted.node("Relu", "x", "y")]
-    table = {"table": np.ones((3, 4), np.float32)}
-    converted.save(tmp_path / "fewer.onnx", nodes, {})
-    whole = onnx.load(converted.save(tmp_path / "all.onnx", [*nodes, converted.node("Exp", "table", "grid")], table))
-    whole.graph.output.append(onnx.helper.make_tensor_value_info("grid", onnx.TensorProto.FLOAT, [3, 4]))
-    onnx.save(whole, tmp_path / "all.onnx")
-    second = "all" if first == "fewer" else "fewer"
-    for command in ("locate", "run"):
-        done = polycmp(command, f"{first}.onnx", "-b", "onnx:name=a", "-b", f"onnx:name=b,model={second}.onnx")
-        assert done.status == 1, done.out
-        assert "has no output 'grid'" in " ".join(done.out.split())
 
 
 @pytest.mark.parametrize(("last", "status"), [("Exp", 0), ("Neg", 1)], ids=["right", "wrong"])

@@ -321,17 +321,13 @@ def _overflows(rows: Sequence[Row]) -> list[Row]:
 def _turned(row: Row) -> str:
     """Describe how rounding became a difference that the outputs show."""
     kind = "a tie of rounding" if row.in_steps and row.max_abs <= 1.0 else "a decision between nearly equal values"
-    count = row.stats.count if row.stats is not None else 0
-    some = f"{_differing(row)} of {count} elements" if count else "elements"
+    stats = row.stats
+    some = f"{stats.failed} of {stats.count} elements" if stats is not None and stats.count else "elements"
     by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
     return (
         f"in {row.tensor!r}, the output of {row.node.label}, {some} are off by {by}, {kind}, and the outputs differ "
         "from there on"
     )
-
-
-def _differing(row: Row) -> int:
-    return row.stats.failed if row.stats is not None else 0
 
 
 def _ill(located: Located) -> str:
