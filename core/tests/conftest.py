@@ -6,7 +6,7 @@ import sys
 
 import pytest
 from commandline import core_alone_with, model, polycmp, run, signals_as_a_terminal_has_them, toybox
-from fakes import FakeSite
+from fakes import FakeSite, forget_modules
 
 __all__ = ["model", "polycmp", "run", "signals_as_a_terminal_has_them", "toybox"]
 
@@ -25,4 +25,4 @@ def site(tmp_path, monkeypatch):
     site = FakeSite(tmp_path / "site")
     monkeypatch.syspath_prepend(str(site.folder))
     yield site
-    site.forget(before)
+    forget_modules(before, tmp_path)
