@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from toygraphs import PLAIN, QUANTISED
 
-from polycmp.builtin.judging.network import network_of
+from polycmp.builtin.judging.network import different_networks, network_of
 from polycmp.errors import ModelError
 from polycmp.runs import NetworkDifferences
 
@@ -43,3 +43,11 @@ def test_files_that_cannot_be_compared_are_no_evidence():
         raise ModelError("its operators calculate with what nobody knows")
 
     assert network_of(PLAIN, PLAIN, compare=compare, is_one_backend=True) == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("faults", "words"),
+    [(["other weights"], "other weights"), (["other weights", "b", "c"], "other weights, and 2 more differences")],
+)
+def test_what_differs_in_two_files_is_told_and_the_rest_is_counted(faults, words):
+    assert different_networks(faults) == f"the files hold different networks: {words}"
