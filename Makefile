@@ -145,7 +145,7 @@ $(EXTRAS)/developed: core/pyproject.toml plugins/suite/pyproject.toml plugins/on
 
 test-extras: $(EXTRAS)/developed
 	@test "$$(cat $(EXTRAS)/installed)" = "$$(pwd)" || { $(EXTRAS)/bin/python -m pip --disable-pip-version-check install --quiet --no-deps --no-build-isolation $(COMMON:%=-e %) -e plugins/suite && pwd > $(EXTRAS)/installed; }
-	$(EXTRAS)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_suite_ray.py plugins/onnxrt/tests/test_qnn.py
+	$(EXTRAS)/bin/python -m pytest $(PYTEST_ARGS) plugins/suite/tests/test_ray_executor.py plugins/onnxrt/tests/test_qnn.py
 
 $(POLYGRAPHY)/created: pyproject.toml
 	$(PYTHON) -m venv $(@D)
@@ -242,4 +242,4 @@ backends-table: $(VENV)/developed $(FRAMEWORKS:%=$(ENVS)/.venv-%/created)
 	$(BIN)/python -m truth.outside.backends_table
 
 clean:
-	rm -rf $(VENV) $(ALONE) $(RAY) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache
+	rm -rf $(VENV) $(ALONE) $(EXTRAS) $(TRUTH) $(LOWEST) $(DOCS) $(TOOLS) $(POLYGRAPHY) $(FRAMEWORKS:%=.venv-%) build demo dist site .cache .mypy_cache .ruff_cache

@@ -56,3 +56,15 @@ def save_graph(path: Path, *parts: Any, **more: Any) -> Path:
     """Write the `graph_model` of some parts."""
     onnx.save(graph_model(*parts, **more), path)
     return path
+
+
+def three_operators(path, *, middle="Sigmoid"):
+    """Relu, an operator, Mul."""
+    nodes = [
+        helper.make_node("Relu", ["x"], ["r"], name="relu"),
+        helper.make_node(middle, ["r"], ["m"], name="middle"),
+        helper.make_node("Mul", ["m", "two"], ["y"], name="twice"),
+    ]
+    return save_graph(
+        path, nodes, [("x", TensorProto.FLOAT, [4, 8])], [("y", TensorProto.FLOAT, [4, 8])], [("two", np.float32(2))]
+    )

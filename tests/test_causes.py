@@ -15,7 +15,7 @@ from polycmp_locate.values import judged
 
 ROOT = Path(__file__).parents[1]
 LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
-NOBODY = f"{ONNX}test_nobody_alone.py"
+NOBODY = f"{ONNX}test_beyond.py"
 ASKED_BY_FILE = "test_a_file_that_asks_for_something_else_is_told_and_its_runtime_is_not_blamed"
 OPEN = "test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself"
 OVERFLOWN = "test_numbers_that_float16_cannot_hold_are_told"
@@ -23,22 +23,22 @@ ROUNDED = "test_numbers_that_an_attribute_lets_a_product_round_are_told"
 SATURATES = "test_a_kernel_that_saturates_is_accused_with_what_helps"
 #: The test that fails without each cause; those of other environments are run there, as they are.
 NEEDED_BY = {
-    "Other numbers in each run": f"{ONNX}test_locate_owners.py::test_a_side_whose_own_runs_differ_is_told_first",
-    "Numbers that were made up": "tests/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
+    "Other numbers in each run": f"{ONNX}test_unsteady.py::test_a_side_whose_own_runs_differ_is_told_first",
+    "Numbers that were made up": "tests/judging/test_invented_numbers.py::test_locate_accuses_no_operator_of_them",
     "Results that are left open": f"{ONNX}test_left_open.py",
-    "Inputs in another order": f"{ONNX}test_locate_recorded.py::test_a_picture_in_another_order_is_told",
-    "Operators that are left out": f"{ONNX}test_fusions.py::test_casts_that_are_left_out",
-    "Wrong together, right one by one": f"{LOCATE}test_locate_verdicts.py::test_a_fault_that_hides_from_probes",
-    "A coarser type than the rest": f"{ONNX}test_pairing.py::test_a_cast_to_a_coarser_type_than_the_rest_is_named",
+    "Inputs in another order": f"{ONNX}test_other_order.py::test_a_picture_in_another_order_is_told",
+    "Operators that are left out": f"{ONNX}test_left_out.py::test_casts_that_are_left_out",
+    "Wrong together, right one by one": f"{LOCATE}test_judge.py::test_a_fault_that_hides_from_probes",
+    "A coarser type than the rest": f"{ONNX}test_narrowed.py::test_a_cast_to_a_coarser_type_than_the_rest_is_named",
     "Beyond rounding": f"{NOBODY}::test_what_operators_make_together_is_found_although_none_is_wrong",
     "Another network": f"{NOBODY}::test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it",
-    "Another constant": f"{ONNX}test_locate_owners.py",
-    "Numbers beyond the range of a type": f"{ONNX}test_locate_findings.py::{OVERFLOWN}",
-    "A bias clipped to 32 bits": "tests/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
-    "Saturating 8-bit kernels": f"{ONNX}test_locate_findings.py::{SATURATES}",
-    "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_locate_findings.py::{ROUNDED}",
-    "Kernels for open dimensions": f"{ONNX}test_fusions.py::{OPEN}",
-    "A file that asks for something else": f"{ONNX}test_locate_recorded.py::{ASKED_BY_FILE}",
+    "Another constant": f"{ONNX}test_other_constant.py",
+    "Numbers beyond the range of a type": f"{ONNX}test_beyond_range.py::{OVERFLOWN}",
+    "A bias clipped to 32 bits": "tests/judging/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
+    "Saturating 8-bit kernels": f"{ONNX}test_saturation.py::{SATURATES}",
+    "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_rounded_reading.py::{ROUNDED}",
+    "Kernels for open dimensions": f"{ONNX}test_open_dimensions.py::{OPEN}",
+    "A file that asks for something else": f"{ONNX}test_recorded.py::{ASKED_BY_FILE}",
 }
 #: Tests of these need a framework.
 ELSEWHERE = {

@@ -42,31 +42,6 @@ def differing(polycmp, model, other, tmp_path):
     return path
 
 
-class TestSaving:
-    """The file."""
-
-    def test_has_one_flat_record_per_iteration_and_function(self, differing):
-        found = records(differing)
-        assert len(found) == 2 * 4
-        assert {(r["candidate"], r["reference"], r["output"]) for r in found} == {("onnxrt", "ref", "y")}
-        assert [r["iteration"] for r in found] == [0] * 4 + [1] * 4
-        simple = found[0]
-        assert simple["passed"] is False
-        assert simple["settings"]["atol"] == 1e-5
-        assert simple["metrics"]["required_abs"] == simple["metrics"]["max_abs"] > 1e-3
-
-    def test_writes_again_what_it_read(self, polycmp, differing):
-        assert polycmp("check", "accuracy", differing, "--save-accuracy-results", "again.json").status == 1
-        assert records("again.json") == records(differing)
-
-    def test_infinite_metrics_survive(self, polycmp, model):
-        backends = ("-b", "onnxrt", "-b", "onnxrt:threads=1")
-        words = ("--compare", "psnr", "--save-accuracy-results", "m.json")
-        assert polycmp("run", model, *backends, *words).status == 0
-        assert records("m.json")[0]["metrics"] == {"psnr": "inf"}
-        assert polycmp("check", "accuracy", "m.json", "--psnr-threshold", 200).status == 0
-
-
 class TestJudging:
     """`check accuracy`."""
 
@@ -204,26 +179,6 @@ class TestJudging:
         assert report["comparison_results"][0]["iterations"] == 1
         assert report["comparison_results"][0]["outputs"]["y"]["max_error"] > 0
         assert "Failed" in (tmp_path / "r.html").read_text()
-
-    @pytest.mark.parametrize(
-        ("content", "text"),
-        [
-            (None, "No such file"),
-            ("{", "cannot read"),
-            ("{}", "holds no metrics"),
-            ("[1]", "holds no metrics"),
-            ('{"format": "polycmp metrics", "schema": 1}', "damaged"),
-            ('{"format": "polycmp metrics", "schema": 99}', "schema 99"),
-            ('{"polygraphy_class": "AccuracyResults"}', "damaged"),
-        ],
-    )
-    def test_files_that_are_none(self, polycmp, tmp_path, content, text):
-        if content is not None:
-            (tmp_path / "m.json").write_text(content)
-        done = polycmp("check", "accuracy", "m.json")
-        assert done.status == 3
-        assert "m.json" in done.err
-        assert text in done.err
 
     def test_unknown_output_is_wrong_usage(self, polycmp, differing):
         done = polycmp("check", "accuracy", differing, "--atol", "q:1")

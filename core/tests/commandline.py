@@ -132,9 +132,14 @@ def polycmp(toybox, capfd, monkeypatch, tmp_path):
 
 
 @pytest.fixture
-def run(polycmp, tmp_path):
+def model(tmp_path):
+    """Write the small model; return its path."""
+    return small(tmp_path / "m.toy")
+
+
+@pytest.fixture
+def run(polycmp, model):
     """Run the small model; return what was printed, and the report."""
-    small(tmp_path / "m.toy")
 
     def go(*words):
         done = polycmp("run", "m.toy", *words, "--report", "r.json")

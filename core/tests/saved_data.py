@@ -8,6 +8,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 
+from polycmp.results import IterationResult
 from polycmp.results.files import InputsWriter, OutputsWriter, open_inputs, open_runs
 
 
@@ -31,6 +32,22 @@ def read(path):
 
 
 NEEDS_SAFETENSORS = pytest.mark.skipif(find_spec("safetensors") is None, reason="safetensors is not installed")
+
+
+#: What runs were made with.
+LAPTOP = {"numpy": "2.4.6", "processor": "A", "cores": "2", "processor flags": "avx2 fma"}
+SERVER = {**LAPTOP, "processor": "B", "cores": "64", "processor flags": "avx2 fma avx512_vnni amx_int8"}
+#: A file of each format, and a folder.
+ANY_FORMAT = ["saved.npz", "saved.json", "folder", pytest.param("saved.safetensors", marks=NEEDS_SAFETENSORS)]
+
+
+def save_with_environment(path, value, environment):
+    """Save a run of two iterations, the first with what it was made with."""
+    outputs = IterationResult({"y": np.arange(4.0) + value})
+    outputs.environment = environment
+    with OutputsWriter(path) as writer:
+        writer.add("run", outputs)
+        writer.add("run", {"y": np.arange(4.0)})
 
 
 #: Arrays of all types, layouts and names.

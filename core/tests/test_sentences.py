@@ -52,15 +52,8 @@ def test_an_interruption_says_how_far_it_came(iterations, wanted, text):
             sentences.elements_differ(2, 3, "", ""),
             "2 of 3 elements differ by more than both tolerances; no tolerance would do",
         ),
-        (sentences.beyond_bound(1, 4, "at [2]"), "1 of 4 elements is beyond it, at [2]"),
-        (sentences.beyond_bound(3, 4, "at [2]"), "3 of 4 elements are beyond it, at [2]"),
         (sentences.backends_failed(["a", "b"]), "a, b failed"),
         (sentences.backends_failed(["a"], "1 of 1 output differs"), "a failed: 1 of 1 output differs"),
-        (sentences.different_networks(["other weights"]), "the files hold different networks: other weights"),
-        (
-            sentences.different_networks(["other weights", "b", "c"]),
-            "the files hold different networks: other weights, and 2 more differences",
-        ),
     ],
 )
 def test_a_count_has_its_noun_and_its_verb(text, expected):
@@ -80,20 +73,6 @@ def test_numbers_that_were_made_up_come_with_the_option_that_gives_them():
     many = sentences.made_up(dict.fromkeys("abcd", 1.0))
     assert "these values were made up" in many
     assert many.endswith("--val-range a:[LOW,HIGH] b:[LOW,HIGH] c:[LOW,HIGH]")
-
-
-@pytest.mark.parametrize(
-    ("shape", "metric"), [((2, 10), "topk_agreement"), ((10,), "cosine_similarity"), ((4, 1), "cosine_similarity")]
-)
-def test_the_task_decides_by_the_metric_that_suits_its_outputs(shape, metric):
-    made_up, real = (sentences.decide_by_the_task(shape, is_real=is_real) for is_real in (False, True))
-    assert real == f"judge what it is used for instead, such as --compare {metric}"
-    assert made_up == f"{real}, on inputs of your own (--load-inputs FILE)"
-
-
-def test_what_a_pass_would_not_have_shown_is_left_out_where_it_is_nothing():
-    assert sentences.not_seen(0.0) == ""
-    assert sentences.not_seen(0.021) == "; a fault below 2.1 % of what its values vary by would not show"
 
 
 def test_each_verdict_has_a_word_with_a_meaning_and_an_exit_status():

@@ -191,9 +191,9 @@ class PlanSource(DataSource):
         """Return the data loader's options, in which the names of a mapping are those of some inputs."""
         options = self._plan.loader.options
         mappings = [item for item in fields_of(options) if item.kind == "mapping"]
-        given = {item.name: getattr(options, item.name) for item in mappings}
-        renamed = {name: self._by_own_names(inputs, values) for name, values in given.items()}
-        return options if renamed == given else dataclasses.replace(options, **renamed)
+        values_by_field = {item.name: getattr(options, item.name) for item in mappings}
+        renamed = {name: self._by_own_names(inputs, values) for name, values in values_by_field.items()}
+        return options if renamed == values_by_field else dataclasses.replace(options, **renamed)
 
     def __call__(self, inputs: TensorMetadata) -> Iterable[Feed]:
         """Return the feeds for a model's inputs; whether they reach the outputs is tried on the quickest backend."""
@@ -350,11 +350,13 @@ class RenamedFeeds:
                 if input_name in loaded and name not in loaded
             }
             feed = {**loaded, **{name: loaded[input_name] for name, input_name in moved.items()}} if moved else loaded
-            for given, wanted in self._names.items():
-                if given not in feed and wanted not in feed:
-                    raise UsageError(f"--map-input: there is no input {given!r}", why=did_you_mean(given, feed))
+            for source_name, name in self._names.items():
+                if source_name not in feed and name not in feed:
+                    raise UsageError(
+                        f"--map-input: there is no input {source_name!r}", why=did_you_mean(source_name, feed)
+                    )
             kept = {name: feed[name] for name in feed if name not in self._names or name in self._inputs}
-            yield {**kept, **{wanted: feed[given] for given, wanted in self._names.items() if given in feed}}
+            yield {**kept, **{name: feed[source] for source, name in self._names.items() if source in feed}}
 
 
 def renamed_source(source: Source, names: Mapping[str, str], theirs: Mapping[str, str] | None = None) -> Source:

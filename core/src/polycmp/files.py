@@ -7,6 +7,7 @@ import hashlib
 import logging
 import math
 import os
+import re
 import shlex
 import stat
 from collections.abc import Iterator, Mapping
@@ -22,6 +23,7 @@ __all__ = [
     "digest_of",
     "located",
     "make_folder",
+    "natural_order",
     "same_folder",
     "to_bytes",
     "write_document",
@@ -195,6 +197,11 @@ def digest_of(*paths: Path) -> str:
             while block := file.read(1 << 20):
                 total.update(block)
     return total.hexdigest()
+
+
+def natural_order(name: str) -> list[tuple[int, str]]:
+    """Return the key that sorts names by the numbers in them, so that 2 comes before 10."""
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 def to_bytes(text: str) -> bytes:

@@ -208,13 +208,13 @@ class Model:
             if tools.options_of == spec.name
         ]
         changes = bool(sharing) and options is not None and spec.options is not None and options != spec.options()
-        given = {spec.name: options} if changes else {}
+        backend_options = {spec.name: options} if changes else {}
         former = self.settings.backend_options
-        if given == former:
+        if backend_options == former:
             return self
         variant = copy.copy(self)
-        variant.settings = replace(self.settings, backend_options=given)
-        if self.registry.tools(self._reader).options_of in {*given, *former} and not self.is_part:
+        variant.settings = replace(self.settings, backend_options=backend_options)
+        if self.registry.tools(self._reader).options_of in {*backend_options, *former} and not self.is_part:
             variant._reading = variant._new_reading()  # noqa: SLF001 - its own
         return variant
 
@@ -287,12 +287,12 @@ class Model:
     def _options(self, contribution: Contributed[LoaderSpec]) -> Any:
         backend = self.registry.tools(contribution).options_of
         if backend:
-            given = self.settings.backend_options.get(backend)
+            instance = self.settings.backend_options.get(backend)
             options = self.registry.find_runner(backend).spec.options
         else:
-            given = self.settings.loader_options.get(contribution.spec.name)
+            instance = self.settings.loader_options.get(contribution.spec.name)
             options = contribution.spec.options
-        return given if given is not None or options is None else options()
+        return instance if instance is not None or options is None else options()
 
     def _find_reader(self) -> Contributed[LoaderSpec]:
         readers = [item for item in self.registry.loaders.values() if item.spec.suffixes or item.spec.folder_marks]

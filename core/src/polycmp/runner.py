@@ -185,9 +185,9 @@ def infer(runner: Runner, feed: Feed, *, check_inputs: bool = False) -> dict[str
     Raises:
         BackendError: The runner writes into its inputs, or returns something other than arrays by name.
     """
-    given = {name: read_only(array) for name, array in feed.items()}
+    read_only_feed = {name: read_only(array) for name, array in feed.items()}
     try:
-        outputs = runner.infer(given, check_inputs=check_inputs)
+        outputs = runner.infer(read_only_feed, check_inputs=check_inputs)
     except ValueError as error:
         if not refuses_to_write(error):
             raise

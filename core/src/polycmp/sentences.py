@@ -21,7 +21,6 @@ __all__ = [
     "INCONCLUSIVE",
     "INFINITIES",
     "MARKS",
-    "MAY_BE_LOST",
     "MEANINGS",
     "NOTHING_IN_COMMON",
     "NOTHING_RAN",
@@ -35,11 +34,8 @@ __all__ = [
     "UNMOVED",
     "Meaning",
     "backends_failed",
-    "beyond_bound",
     "channels_lost",
     "counted",
-    "decide_by_the_task",
-    "different_networks",
     "elements_differ",
     "explained",
     "finished",
@@ -50,13 +46,10 @@ __all__ = [
     "nan_differs",
     "nan_everywhere",
     "no_elements",
-    "not_seen",
     "outputs_differ",
     "outputs_inconclusive",
     "outputs_passed",
     "rounded_up",
-    "rounding_or_fault",
-    "same_network",
     "shortened",
     "statistic_too_large",
     "too_small",
@@ -199,17 +192,6 @@ def elements_differ(failed: int, count: int, worst: str, enough: str) -> str:
     return f"{text}{worst and ', '}{worst}; {f'{enough} would pass' if enough else 'no tolerance would do'}"
 
 
-def beyond_bound(failed: int, count: int, worst: str) -> str:
-    """Count the elements that are off by more than rounding explains.
-
-    Args:
-        failed: Elements beyond the bound.
-        count: All elements.
-        worst: Place and values of the worst element, in words.
-    """
-    return f"{failed} of {counted(count, 'element')} {'is' if failed == 1 else 'are'} beyond it, {worst}"
-
-
 def statistic_too_large(statistic: str, of_abs: float, of_rel: float, atol: float, rtol: float) -> str:
     """Compare a statistic of the errors with its tolerances."""
     return f"the {statistic} error is {of_abs:.5g} absolute and {of_rel:.5g} relative (allowed: {atol:g} and {rtol:g})"
@@ -299,9 +281,6 @@ def no_elements(output: str) -> str:
     return f"{output!r} has no elements: nothing was compared"
 
 
-MAY_BE_LOST: Final = "rounding may make NaN or infinities of most of it (measured)"
-
-
 def explained(kind: str, bound: float, source: str, *, on_average: bool = False, where: str = "") -> str:
     """Give the error that rounding explains.
 
@@ -314,39 +293,3 @@ def explained(kind: str, bound: float, source: str, *, on_average: bool = False,
     """
     about = f"{' on average' if on_average else ''}{f' {where}' if where else ''}"
     return f"rounding explains up to {bound:.2g}{about} ({source or kind})"
-
-
-def not_seen(resolution: float) -> str:
-    """Give the size of the faults that a pass would not have shown, as a share of what values vary by."""
-    return f"; a fault below {100.0 * resolution:.2g} % of what its values vary by would not show" if resolution else ""
-
-
-def rounding_or_fault(error: float, bound: float, spread: float, kind: str) -> str:
-    """Say of an error that rounding may make it, and that it is no small one."""
-    could = f"rounding to {kind} alone could move it by {bound:.2g}"
-    return f"it is off by {error:.2g}, {could}, and its values span {spread:.2g}"
-
-
-def same_network(compared: int) -> str:
-    """Say of two files that rounding alone is left to explain what their outputs differ by."""
-    return f"the files hold the same network, {counted(compared, 'constant')} compared up to their grids"
-
-
-def different_networks(faults: Sequence[str]) -> str:
-    """Say by what two files differ that no tool changes on purpose."""
-    more = len(faults) - 1
-    return f"the files hold different networks: {faults[0]}" + (
-        f", and {counted(more, 'more difference')}" if more else ""
-    )
-
-
-def decide_by_the_task(shape: Sequence[int], *, is_real: bool) -> str:
-    """Propose a way to decide where rounding may explain a difference.
-
-    Args:
-        shape: The output's shape.
-        is_real: Whether the inputs are the user's own.
-    """
-    metric = "--compare topk_agreement" if len(shape) > 1 and shape[-1] > 1 else "--compare cosine_similarity"
-    inputs = "" if is_real else ", on inputs of your own (--load-inputs FILE)"
-    return f"judge what it is used for instead, such as {metric}{inputs}"

@@ -8,7 +8,6 @@ from toymodels import node, number, small, write
 from polycmp.cli.completion import completion_command
 from polycmp.results.files import open_inputs, open_runs
 
-FOUR = {"x": ["float32", [4]]}
 TWO = ("-b", "toy", "-b", "plain")
 
 
@@ -76,17 +75,6 @@ def test_a_run_that_could_not_fail_names_the_package_of_real_inputs(polycmp, tmp
     (tmp_path / "c.py").write_text("def compare_outputs(result, other):\n    return {name: True for name in result}\n")
     done = polycmp("run", "m.toy", "-b", "toy", "-b", "plain", "--compare-func-script", "c.py")
     assert (done.status, "pip install polycmp-samples" in done.out) == (3, True), done.out + done.err
-
-
-def test_outputs_of_other_names_and_shapes(polycmp, tmp_path):
-    write(tmp_path / "m.toy", [node("Identity", "x", "y")], inputs=FOUR)
-    write(tmp_path / "o.toy", [node("Add", "x k", "z")], {"k": {"dtype": "float32", "shape": [1, 4], "values": 0}},
-          FOUR, ["z"])  # fmt: skip
-    words = ("run", "m.toy", "-b", "toy", "-b", "plain:model=o.toy")
-    assert polycmp(*words).status == 3
-    assert polycmp(*words, "--map-output", "y=z").status == 1
-    done = polycmp(*words, "--map-output", "y=z", "--no-shape-check")
-    assert done.status == 0, done.out
 
 
 def test_the_reference_may_be_named_and_may_not_be_unknown(run, polycmp):

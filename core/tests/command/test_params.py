@@ -145,20 +145,3 @@ def test_an_unknown_option_says_where_options_come_from(call):
 )
 def test_the_shell_completes_names_keys_and_choices(completed, option, beginning, offered):
     assert sorted(completed(option, beginning)) == sorted(offered)
-
-
-def test_help_shows_the_plugin_that_is_asked_for_and_folds_the_others(polycmp):
-    plain, of_toy, everything = (
-        polycmp("run", *words).out for words in (("--help",), ("--help", "toy"), ("--help", "all"))
-    )
-    assert "More options, from plugins: see polycmp run --help NAME" in plain
-    assert "--toy-amount" not in plain
-    assert "--toy-amount" in of_toy
-    assert "--warm-up" not in of_toy
-    assert "--toy-amount" in everything
-    assert "--warm-up" in everything
-    assert "[default: 1.0]" in of_toy
-    done = polycmp("run", "--help", "toyy")
-    assert done.status == 2
-    assert "polycmp run has no options of 'toyy'" in done.err
-    assert "did you mean 'toy'" in done.err

@@ -102,19 +102,12 @@ class FakeSite:
         before = set(sys.modules)
         with ExitStack() as stack:
             patch = stack.enter_context(pytest.MonkeyPatch.context())
-            stack.callback(self._forget, before)
+            stack.callback(forget_modules, before, self.folder)
             patch.syspath_prepend(str(self.folder))
             patch.delenv("POLYCMP_PLUGINS", raising=False)
             for name, value in self.environ(**extra).items():
                 patch.setenv(name, value)
             yield patch
-
-    def _forget(self, before: set[str]) -> None:
-        for name in sys.modules.keys() - before:
-            spec = getattr(sys.modules[name], "__spec__", None)
-            places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec is not None else []
-            if any(place.startswith(str(self.folder)) for place in places):
-                del sys.modules[name]
 
     def python(self, *args: object, cwd: Path | None = None, **extra: str) -> subprocess.CompletedProcess[str]:
         """Run Python with these distributions installed."""
@@ -122,6 +115,20 @@ class FakeSite:
         return subprocess.run(
             command, env=self.environ(**extra), cwd=cwd, capture_output=True, text=True, timeout=120, check=False
         )
+
+
+def forget_modules(before: set[str], folder: Path) -> None:
+    """Let the modules in a folder be imported anew.
+
+    Args:
+        before: The modules that stay: those that were imported before.
+        folder: The folder.
+    """
+    for name in sys.modules.keys() - before:
+        spec = getattr(sys.modules[name], "__spec__", None)
+        places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec is not None else []
+        if any(place.startswith(str(folder)) for place in places):
+            del sys.modules[name]
 
 
 def runner(

@@ -3,14 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from toymodels import small
 
 BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
-
-
-@pytest.fixture
-def model(tmp_path):
-    return small(tmp_path / "m.toy")
 
 
 WORDS = {

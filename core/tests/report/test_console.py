@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import subprocess
-import sys
 
 import pytest
 from rich.console import Console
@@ -28,10 +25,9 @@ from polycmp.report import (
     duration,
     excerpt,
     figure,
-    verdict_of,
 )
 from polycmp.report.console import print_result
-from polycmp.report.screen import PlainConsole, make_console
+from polycmp.report.screen import make_console
 
 
 def shown(*content, verbose=False, width=100, **changes):
@@ -46,12 +42,6 @@ def shown(*content, verbose=False, width=100, **changes):
 def test_the_last_line_says_it_all():
     assert shown()[-1] == "PASSED: all is well"
     assert shown(seconds=1.234, timed=True)[-1] == "PASSED: all is well (1.2 s)"
-
-
-@pytest.mark.parametrize(("code", "verdict"), [(0, "passed"), (1, "failed"), (3, "error")])
-def test_verdict_and_exit_status_cannot_disagree(code, verdict):
-    assert verdict_of(code) == verdict
-    assert Result("run", verdict, "", "").exit_code == code
 
 
 def test_blocks_come_in_their_order_and_background_stays_away():
@@ -201,49 +191,11 @@ def test_cells_as_text(column, value, text):
     assert cell_text(column, value) == text
 
 
-@pytest.mark.parametrize(("seconds", "words"), [(0.125, "0.12 s"), (9.94, "9.9 s"), (99.9, "100 s"), (172.2, "172 s")])
-def test_seconds_of_a_result(seconds, words):
-    made = Result("t", "passed", "PASSED", "1 of 1 output agrees", seconds=seconds, timed=True)
-    assert made.summary == f"PASSED: 1 of 1 output agrees ({words})"
-
-
 def test_numbers_in_words():
     assert [duration(value) for value in (1234.4, 2.0, 0.5, 3.2e-5)] == ["1234 s", "2 s", "500 ms", "32 us"]
     assert [figure(value) for value in (None, float("nan"), float("inf"), -float("inf"), 0.0, 0.12345)] == [
         "–", "NaN", "∞", "−∞", "0", "0.123",
     ]  # fmt: skip
-
-
-@pytest.mark.parametrize("width", [30, 60, 120])
-@pytest.mark.parametrize("verbose", [False, True])
-def test_a_pipe_gets_the_lines_of_a_terminal_without_their_styles(width, verbose):
-    rows = (
-        Row("encoder.layers.0.attention/self/query/MatMul_output_0", "failed", (0.5, 1.0, 2.0), "differs by 0.5 " * 9),
-        Row("\u4e2d\u6587 name with blanks", "passed", (1e-9,), "within tolerance"),
-        Row("::error::x\x1b[2J", "error", (), "a reason\nof two lines", tags=("reference",)),
-    )
-    content = (
-        Problem("a failed", "it fell over " * 12, "try b"),
-        Table("x against y", rows, COLUMNS, type_title="Type", reason_title="Result"),
-        Note("wide \u4e2d\u6587 " * 12, "c"),
-        Repeat(3, "seed 7", "polycmp run " + "x" * 150, "output 'y'"),
-    )
-    result = Result("run", "failed", "FAILED", "1 of 3 outputs differs " * 4, content=content)
-    plain, console = io.StringIO(), io.StringIO()
-    print_result(result, verbose=verbose, console=PlainConsole(width, plain))
-    print_result(result, verbose=verbose, console=make_console(width, console))
-    assert plain.getvalue() == console.getvalue()
-    assert plain.getvalue().count("\n") > 12
-
-
-def test_a_pipe_needs_no_console():
-    code = (
-        "import sys; from polycmp.report import Result; from polycmp.report.console import print_result; "
-        "print_result(Result('run', 'passed', 'PASSED', 'well')); print('rich.console' in sys.modules)"
-    )
-    environ = {name: value for name, value in os.environ.items() if name != "FORCE_COLOR"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environ)
-    assert done.stdout.splitlines() == ["PASSED: well", "False"]
 
 
 def test_tables_of_one_kind_are_one_with_failures_last():

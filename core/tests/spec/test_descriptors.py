@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import subprocess
-import sys
 
 import numpy as np
 import pytest
-from toymodels import small
 
 from polycmp._inputs import PlanSource
 from polycmp.plan import Choice, DataPlan
@@ -29,11 +26,6 @@ from polycmp.tensors import ModelDescription, TensorEntry, TensorMetadata
 
 #: A half too much in one output.
 BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
-
-
-@pytest.fixture
-def model(tmp_path):
-    return small(tmp_path / "m.toy")
 
 
 def outputs(done):
@@ -72,39 +64,12 @@ def test_a_detailed_verdict_fills_the_columns_of_reports(polycmp, model):
     assert outputs(done)["y"]["error_distribution"]["histogram"]
 
 
-def test_what_costs_more_is_computed_only_for_a_report(polycmp, model, toybox, monkeypatch, tmp_path):
-    seen = tmp_path / "seen.py"
-    seen.write_text(
-        "import toybox.compare\n"
-        "make = toybox.compare.make_gap\n"
-        "def spied(options, *, detail):\n"
-        "    print('detail', detail)\n"
-        "    return make(options, detail=detail)\n"
-        "toybox.compare.make_gap = spied\n"
-        "from polycmp.cli.main import main\n"
-        "main()\n"
-    )
-    words = [sys.executable, "seen.py", "run", "m.toy", *BACKENDS, "--compare", "gap"]
-    plain = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False)
-    asked = subprocess.run([*words, "--report", "r.json"], cwd=tmp_path, capture_output=True, text=True, check=False)
-    assert "detail False" in plain.stdout, plain.stderr
-    assert "detail True" in asked.stdout, asked.stderr
-
-
 def test_a_plugins_function_joins_a_group(polycmp, model):
     done = polycmp("run", "m.toy", *BACKENDS, "--compare", "distance_metrics", "--report", "r.json")
     assert "gap" in outputs(done)["y"]["metrics"]
 
 
 # --- data loaders
-
-
-def test_suggestions_of_a_data_loader_reach_a_function_and_are_told(polycmp, model):
-    words = ("run", "m.toy", *BACKENDS, "--data-loader", "edges", "--compare", "gap", "--allow-blind", "y")
-    done = polycmp(*words)
-    assert (done.status, "gaps up to 2 are equal" in done.words) == (0, True)
-    done = polycmp(*words, "--gap-allowed", "0.1")
-    assert (done.status, "gaps up to 2 are equal" in done.words) == (1, False)
 
 
 def test_a_data_loader_that_sweeps_shapes_sees_open_dimensions(polycmp, model):

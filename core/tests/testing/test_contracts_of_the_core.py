@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import ClassVar
 
 import commandline
 import numpy as np
@@ -13,19 +12,12 @@ from toymodels import drawn
 from polycmp.builtin.functions.metric_options import IouMatchOptions
 from polycmp.builtin.functions.metrics import IouMatch
 from polycmp.comparator import CompareFunc
-from polycmp.plan import FilesPlan
-from polycmp.report.writers import write_json as write
-from polycmp.session.observers import Saving
-from polycmp.spec import RunObserver
 from polycmp.tensors import TensorMetadata
 from polycmp.testing import (
     CompareFuncContract,
     DataLoaderContract,
     LoaderContract,
-    ObserverContract,
-    ReportContract,
     RunnerContract,
-    notimpl,
 )
 
 with pytest.MonkeyPatch.context() as path:  # its metadata is not to be found by the tests of other files
@@ -158,36 +150,3 @@ class TestIou(CompareFuncContract):
     def different(self):
         candidate, reference = self.equal()
         return candidate + 9, reference
-
-
-class TestJson(ReportContract):
-    suffix = ".json"
-
-    def make_report(self):
-        return write
-
-
-class TestSaving(ObserverContract):
-    @pytest.fixture(autouse=True)
-    def _folder(self, tmp_path):
-        self.folder = tmp_path
-
-    def make_observer(self):
-        return Saving(FilesPlan(save_inputs=str(self.folder / "in.npz"), save_outputs=str(self.folder / "out.npz")))
-
-
-class Hoarder(RunObserver):
-    """Keeps what it is shown, which no observer may."""
-
-    def __init__(self):
-        self.kept = []
-
-    def on_step(self, step):
-        self.kept.append(step)
-
-
-class TestOneThatKeepsArrays(ObserverContract):
-    expected_failures: ClassVar = {"test_it_keeps_no_arrays": notimpl("it is here to show that the kit sees it")}
-
-    def make_observer(self):
-        return Hoarder()

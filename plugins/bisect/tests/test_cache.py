@@ -6,12 +6,9 @@ import os
 import sys
 import threading
 
-import numpy as np
 import pytest
-from in_process import plugins_installed
 
 from polycmp_bisect.environments.cache import Cache
-from polycmp_bisect.environments.packages import ReleaseRequest, held_release, parse_version, runtimes_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of files")
 
@@ -117,22 +114,6 @@ def test_two_that_make_the_same_wait_for_each_other_and_make_it_once(cache):
     assert made == [True]
 
 
-def test_a_backend_with_two_runtimes_takes_releases_of_each():
-    pytest.importorskip("polycmp_tf")
-    runtimes = dict(runtimes_of(plugins_installed(), "tf"))
-    assert runtimes == {"tensorflow": "tensorflow", "ai-edge-litert": "ai_edge_litert.interpreter"}
-    asked = parse_version("ai_edge_litert==1.4.0,numpy==1.26.4,python==3.10", list(runtimes))
-    assert asked == ReleaseRequest("ai-edge-litert", "1.4.0", ("numpy==1.26.4",), "3.10")
-    assert parse_version("2.16", ["tensorflow", "ai-edge-litert"]).package == "tensorflow"
-
-
-def test_another_package_is_held_at_a_release_or_at_the_one_that_is_installed_here():
-    assert held_release("numpy == 1.26.4") == "numpy==1.26.4"
-    assert held_release("numpy") == f"numpy=={np.__version__}"
-    with pytest.raises(ValueError, match="names no release"):
-        held_release("absent-package")
-
-
 @pytest.mark.parametrize("limit", ["1e400", "-1", "null", "true", '"much"', "NaN"])
 def test_settings_that_are_none_are_as_good_as_none(cache, polycmp, limit):
     make(cache, "one-1.0", 1)
@@ -141,3 +122,21 @@ def test_settings_that_are_none_are_as_good_as_none(cache, polycmp, limit):
     done = polycmp("cache", "list")
     assert (done.status, "of 20480 MiB" in done.out) == (0, True)
     assert "one-1.0  not made to the end" in done.out
+
+
+def test_a_search_ends_although_the_cache_is_full_and_keeps_its_limit_afterwards(place, monkeypatch):
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "cache"))
+    assert place.polycmp("cache", "limit", "1").returncode == 0
+    done, report = place.over_toyconv("--good", "1.0", "--bad", "1.2")
+    assert (done.returncode, report["first_bad"]) == (1, "1.2"), done.stderr
+    assert report["prepared"] == 3  # in use to the end, and then there is no room for them
+    assert place.made() == set()
+
+
+def test_a_cache_that_cannot_be_written_ends_the_search_with_what_to_do(place, monkeypatch):
+    (place.root / "file").write_text("")
+    monkeypatch.setenv("POLYCMP_CACHE", str(place.root / "file"))
+    done, _ = place.over_toyconv("--bad", "1.2")
+    assert done.returncode == 3
+    assert "toyconv 1.2 cannot be kept in" in done.stderr
+    assert "POLYCMP_CACHE=DIR" in done.stderr

@@ -10,6 +10,8 @@ import numpy as np
 import onnx
 import pytest
 
+from polycmp_dump.dump_files import DumpFolder
+
 RECORDED = Path(__file__).with_name("recorded")
 FOLDER = Path("out")
 IMAGE = np.random.default_rng(1).normal(size=(1, 3, 8, 8)).astype(np.float32)
@@ -229,3 +231,11 @@ def test_no_part_of_a_dump_is_saved_as_a_case(polycmp, tiny):
     done = polycmp("locate", "tiny.onnx", "-b", "dump:folder=out,name=phone", "-b", "onnxrt", "--save-repro", "case")
     assert (done.status, "no case was saved: phone runs no part of the model's file" in done.out) == (1, True)
     assert not Path("case").exists()
+
+
+def test_files_of_any_name_are_read_in_the_order_of_their_numbers(tmp_path):
+    names = ["step2/x.npy", "step10/x.npy", "x\u00b2.npy", "\u00b2"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert list(DumpFolder(tmp_path).paths) == names

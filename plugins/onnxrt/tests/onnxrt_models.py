@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import numpy as np
 from onnx import TensorProto, helper
+
+from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
 
 FLOAT = TensorProto.FLOAT
 
@@ -30,3 +33,15 @@ class FakeModel:
     def load(self, kind):
         assert kind == "onnx"
         return lambda: self.made
+
+
+def identity(kind, shape=("n",)):
+    """Return a model that gives back its input."""
+    node = helper.make_node("Identity", ["x"], ["y"])
+    return model([node], [value("x", kind, shape)], [value("y", kind, shape)])
+
+
+def infer(made, **feed):
+    """Run a model once; return its outputs as arrays of their own."""
+    with OnnxrtRunner(SessionFromOnnx(made)) as runner:
+        return {name: np.array(array) for name, array in runner.infer(feed).items()}

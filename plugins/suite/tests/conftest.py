@@ -17,6 +17,8 @@ import pytest
 from copied_processes import copy_cases
 from editor_schemas import wrong_in
 from in_process import plugins_installed, run_cases_here
+from last_passes import ONE
+from suite_texts import CHANGING, DIFFER, GOOD, HEAD, NAMES
 
 from polycmp.cli.main import run as run_command
 
@@ -136,3 +138,45 @@ def hang(tmp_path) -> str:
         "    yield {}\n"
     )
     return "hang.py"
+
+
+@pytest.fixture
+def two_runs(suite):
+    """A green run, and one in which a case fails."""
+    suite.write(HEAD + GOOD + CHANGING % "100.0\nallow-blind = true")
+    suite("suite.toml", "--history", "h.sqlite", status=0)
+    first = suite.latest.resolve()
+    suite.write(HEAD + GOOD + CHANGING % "1e-5")
+    suite("suite.toml", "--history", "h.sqlite", status=1)
+    return first, suite.latest.resolve()
+
+
+@pytest.fixture
+def baseline(suite):
+    """The folder of a baseline, with the last pass of a case in it."""
+    suite.write(ONE)
+    done = suite("suite.toml", "--baseline", f"file://{suite.folder}/base", status=0)
+    assert "there is no baseline in" in done.stdout
+    assert "1 case compared with the last pass: 1 new" in done.stdout
+    return suite.folder / "base"
+
+
+@pytest.fixture
+def five(suite):
+    """A suite of five cases, of which `b` differs."""
+    cases = [f'[[case]]\nname = "{name}"\nmodel = "one.onnx"\n{DIFFER if name == "b" else ""}' for name in NAMES]
+    suite.write(HEAD + "\n".join(cases))
+    return suite
+
+
+@pytest.fixture
+def ran(suite):
+    """A suite that ran twice: two cases that pass, and one that differs under a spiteful name."""
+    suite.write(
+        HEAD
+        + '[[case]]\nmodel = "*.onnx"\n'
+        + '[[case]]\nname = "<b>bad</b>"\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\n'
+    )
+    suite("suite.toml", status=1)
+    suite("suite.toml", status=1)
+    return suite

@@ -17,7 +17,7 @@ from onnx import TensorProto
 from polycmp.runner import Runner
 from polycmp.testing.nodes import NodeCase, NodeCorpus, node_cases
 from polycmp_trt import CreateConfig, EngineFromNetwork, NetworkFromOnnxBytes, Profile, TrtRunner
-from polycmp_trt.features import has_enum
+from polycmp_trt.features import has
 
 _NARROWER = {np.dtype(np.int64): np.dtype(np.int32), np.dtype(np.float64): np.dtype(np.float32)}
 
@@ -55,7 +55,7 @@ def profile_of(network, feed) -> Profile:
 
 def narrowed(case: NodeCase) -> NodeCase:
     """Return the case in the widest types that this TensorRT has: its parser narrows 64-bit numbers."""
-    if has_enum("DataType", "INT64"):
+    if has("DataType.INT64"):
         return case
 
     def narrow(array):

@@ -31,7 +31,7 @@ def _run(call: Invocation) -> int:
     instead = {name: write for name, item in reports.items() if (write := call.registry.tools(item).instead)}
     path = call.section(ResultSection).write_config
     if path:
-        options = {name: given for name, given in plan.report_options.items() if name not in instead}
+        options = {name: options for name, options in plan.report_options.items() if name not in instead}
         call.write_run_file(replace(plan, report_options=options), path)
     if instead:
         call.start_messages()

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from polycmp.command.base import BackendCommand, BackendContext, check_calls, common_params, examples
+from polycmp.command.base import BackendCommand, BackendContext, check_calls, common_params, examples, verbosity_params
 from polycmp.command.params import registry_of
 from polycmp.spec import lazy_names
 
@@ -47,6 +47,7 @@ __all__ = [
     "examples",
     "given_options",
     "registry_of",
+    "verbosity_params",
     "with_messages",
 ]
 

@@ -175,6 +175,19 @@ def examples(*commands: str) -> str:
     return "\n\n\b\nExamples:\n" + "\n".join(f"  {command}" for command in commands)
 
 
+def verbosity_params(more: str = "more messages", fewer: str = "fewer messages") -> list[click.Parameter]:
+    """Return the options of how much to say.
+
+    Args:
+        more: What `-v` shows.
+        fewer: What `-q` shows.
+    """
+    return [
+        click.Option(["-v", "--verbose"], count=True, help=f"Show {more}; may be repeated."),
+        click.Option(["-q", "--quiet"], count=True, help=f"Show {fewer}; may be repeated."),
+    ]
+
+
 def common_params(*, two_models: bool = False) -> list[click.Parameter]:
     """Return the parameters that every command over a model and backends has.
 
@@ -191,6 +204,5 @@ def common_params(*, two_models: bool = False) -> list[click.Parameter]:
             metavar="SPEC",
             help="Backend to run; may be repeated, and the order matters.",
         ),
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params("more messages and all outputs"),
     ]

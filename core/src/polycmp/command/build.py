@@ -48,8 +48,8 @@ def unused_options(values: OptionValues, plan: Plan, table: FlagTable) -> list[s
     used = {backend.backend for backend in plan.backends}
     return [
         f"--{owner} is not among the backends, so nothing uses "
-        + ", ".join(table.targets[Key("runner", owner, name)].flags[0] for name in given)
-        for owner, given in values.of_kind("runner").items()
+        + ", ".join(table.targets[Key("runner", owner, name)].flags[0] for name in fields)
+        for owner, fields in values.of_kind("runner").items()
         if owner not in used
     ]
 
@@ -57,8 +57,8 @@ def unused_options(values: OptionValues, plan: Plan, table: FlagTable) -> list[s
 def runner_options(values: OptionValues, registry: Registry) -> dict[str, Any]:
     """Return an options instance per backend that was given any."""
     return {
-        name: make_options(registry.find_runner(name).spec.options, given, f"backend {name}")
-        for name, given in values.of_kind("runner").items()
+        name: make_options(registry.find_runner(name).spec.options, fields, f"backend {name}")
+        for name, fields in values.of_kind("runner").items()
     }
 
 

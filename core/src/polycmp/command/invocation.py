@@ -156,12 +156,12 @@ class Invocation:
         asked = options.of("core", "data")
         shapes = (*asked.get("input_shapes", ()), *input_shapes)
         data = data_plan(options.replaced("core", "data", {**asked, "input_shapes": shapes}), self.registry)
-        given = loader_options(options, self.registry)
+        loader_instances = loader_options(options, self.registry)
         model = Model(
             path,
             self.registry,
             ModelSettings(
-                {**given, **(loaders or {})},
+                {**loader_instances, **(loaders or {})},
                 data.input_shapes,
                 PlanSource(data, self.registry),
                 options.section(ModelSection).model_type,

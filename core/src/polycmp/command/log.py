@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from polycmp.command.base import verbosity_params
 from polycmp.command.option_beginnings import tell_notes
 from polycmp.options.values import is_flag
 
@@ -73,8 +74,7 @@ def with_messages(command: click.Command) -> click.Command:
 
     command.callback = run
     command.params += [
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params(),
         click.Option(["--verbosity"], multiple=True, metavar="LEVEL|MODULE:LEVEL", help="Level of messages."),
         click.Option(["--silent"], is_flag=True, help="Show no messages and no progress."),
         click.Option(["--log-format"], multiple=True, metavar="PART", help="Details to show with each message."),

@@ -293,8 +293,8 @@ def _passing_outputs(make: Callable[[], PairFunction], reference: Mapping[str, A
     """Return the outputs that pass although they are impostors; None where there is no impostor of this kind."""
     impostors: dict[str, Any] = copy.copy(reference) if isinstance(reference, dict) else dict(reference)
     others = set()
-    for name, given in reference.items():
-        array = to_numpy(given)
+    for name, value in reference.items():
+        array = to_numpy(value)
         if dtype_class(array.dtype) == "string" or not 0 < array.size <= MOST:
             continue
         impostor = constant_like(array, kind)

@@ -97,8 +97,8 @@ class Impostors:
         """The largest real number that passed for the 0 that the reference holds everywhere; 0 if there is none."""
         if self._kind not in {"float", "complex"} or self.scale != 0.0:
             return 0.0
-        given = (item.stats for item in self._verdicts.values() if isinstance(item, DetailedVerdict))
-        return max((stats.max_abs for stats in given if stats is not None), default=0.0)
+        all_stats = (item.stats for item in self._verdicts.values() if isinstance(item, DetailedVerdict))
+        return max((stats.max_abs for stats in all_stats if stats is not None), default=0.0)
 
     @property
     def one_value(self) -> bool:

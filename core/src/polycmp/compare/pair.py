@@ -166,7 +166,7 @@ class PairComparer:
             reference_type=_describe(right),
         )
         if name is None:
-            wanted = next((given for given, target in self.map_output.items() if target == other), other or "")
+            wanted = next((name for name, target in self.map_output.items() if target == other), other or "")
             return replace(base, reason=self._missing(self.candidate_label, wanted, candidate, reference))
         if other is None:
             wanted = self.map_output.get(name, name)

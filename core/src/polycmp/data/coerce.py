@@ -51,12 +51,12 @@ def _fit(name: str, entry: TensorEntry, feed: Mapping[str, Any], extra: list[str
     if name not in feed:
         from difflib import get_close_matches  # not needed but for slips
 
-        given = next(iter(get_close_matches(name, extra, n=1)), extra[0] if len(extra) == 1 else "GIVEN")
+        closest = next(iter(get_close_matches(name, extra, n=1)), extra[0] if len(extra) == 1 else "GIVEN")
         raise DataError(
             f"no data for input {name!r}",
             whose=owner,
             why=did_you_mean(name, extra or feed),
-            hint=f"name arrays as the inputs, or say which is meant: --map-input {shlex.join([f'{given}={name}'])}",
+            hint=f"name arrays as the inputs, or say which is meant: --map-input {shlex.join([f'{closest}={name}'])}",
         )
     value = feed[name]
     if isinstance(value, int) and not isinstance(value, bool):

@@ -45,7 +45,7 @@ class InputPairs:
 
 
 def pair_inputs(
-    mine: TensorMetadata,
+    inputs: TensorMetadata,
     other: TensorMetadata,
     given: Mapping[str, str] | None = None,
     structure: Callable[[], Alike | None] = lambda: None,
@@ -56,15 +56,15 @@ def pair_inputs(
     fits by kind of elements and shape, then what operators read them. All that is not certain is left alone.
 
     Args:
-        mine: The model's inputs.
+        inputs: The model's inputs.
         other: The other's.
         given: Names of one input in the two models, whichever way round.
         structure: Asked only where the rest does not tell: returns what compares how two inputs are read.
     """
-    if not given and list(mine) == list(other):
+    if not given and list(inputs) == list(other):
         return InputPairs()
-    search = _Search(mine, other)
-    search.take(_given(mine, other, given or {}), GIVEN)
+    search = _Search(inputs, other)
+    search.take(_given(inputs, other, given or {}), GIVEN)
     for name in tuple(search.left):
         if name in search.right:
             search.pairs[name] = name

@@ -40,8 +40,10 @@ class OptionValues:
     sections: Mapping[str, Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        given = self.of_kind("core")
-        instances = {owner: make_options(of, given.get(owner, {}), "polycmp run") for owner, of in self.classes.items()}
+        core_values = self.of_kind("core")
+        instances = {
+            owner: make_options(of, core_values.get(owner, {}), "polycmp run") for owner, of in self.classes.items()
+        }
         object.__setattr__(self, "sections", instances)
 
     def of_kind(self, kind: str) -> dict[str, dict[str, Any]]:

@@ -168,9 +168,9 @@ def _plan(
     )
 
 
-def _require_values(owner: str, given: Mapping[str, str]) -> None:
+def _require_values(owner: str, texts: Mapping[str, str]) -> None:
     """Refuse a key with an empty value."""
-    for key, text in given.items():
+    for key, text in texts.items():
         if is_empty_value([[unquote(item) for item in group] for group in instance_texts(text)]):
             raise UsageError(f"{key!r} needs a value", whose=owner, hint=f"{key}=VALUE, or leave it out")
 
@@ -197,13 +197,13 @@ def options_from_plain(options: type | None, plain: Mapping[str, Any], name: str
 
 def _converted(
     options: type | None,
-    given: Mapping[str, Any],
+    raw_values: Mapping[str, Any],
     name: str,
     owner: str,
     convert: Callable[[OptionField, Any], Any],
 ) -> dict[str, Any]:
     values = {}
-    for key, value in given.items():
+    for key, value in raw_values.items():
         field = find_field(options, key)
         if field is None:
             raise UsageError(
@@ -245,19 +245,19 @@ def spec_texts(backends: Iterable[BackendPlan]) -> list[str]:
     labels: list[str] = []
     specs = []
     for item in backends:
-        given = {**option_texts(item.options), **item.texts}
+        key_texts = {**option_texts(item.options), **item.texts}
         paths = {"model": item.model, "python": item.python, VERSION: item.version}
-        given.update({key: _spelled(key, text) for key, text in paths.items() if text})
-        plain = _spec(item.backend, given)
-        labelled = _spec(item.backend, {**given, "name": spell(item.label, inline=True)})
+        key_texts.update({key: _spelled(key, text) for key, text in paths.items() if text})
+        plain = _spec(item.backend, key_texts)
+        labelled = _spec(item.backend, {**key_texts, "name": spell(item.label, inline=True)})
         specs.append(plain if unique_label(plain, labels) == item.label else labelled)
         labels.append(item.label)
     return specs
 
 
-def _spec(name: str, given: Mapping[str, str]) -> str:
-    parts = (key if text == "true" else f"{key}={text}" for key, text in given.items())
-    return f"{name}:{','.join(parts)}" if given else name
+def _spec(name: str, key_texts: Mapping[str, str]) -> str:
+    parts = (key if text == "true" else f"{key}={text}" for key, text in key_texts.items())
+    return f"{name}:{','.join(parts)}" if key_texts else name
 
 
 def plain_backends(backends: Iterable[BackendPlan]) -> list[str | dict[str, Any]]:

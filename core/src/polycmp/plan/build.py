@@ -145,10 +145,10 @@ def _changed_instances(
     find: Callable[[str], Contribution],
     wanted: Callable[[Any], bool] = lambda _: True,
 ) -> dict[str, Any]:
-    specs = {name: (find(name).spec, given) for name, given in values.of_kind(kind).items()}
+    specs = {name: (find(name).spec, fields) for name, fields in values.of_kind(kind).items()}
     instances = {
-        name: make_options(spec.options, given, f"{kind.replace('_', ' ')} {name}")
-        for name, (spec, given) in specs.items()
+        name: make_options(spec.options, fields, f"{kind.replace('_', ' ')} {name}")
+        for name, (spec, fields) in specs.items()
         if wanted(spec)
     }
     return {name: options for name, options in instances.items() if changed_options(options)}
@@ -189,24 +189,25 @@ def data_plan(values: OptionValues, registry: Registry) -> DataPlan:
     )
 
 
-def _loader_options(spec: DataLoaderSpec, given: Mapping[str, Any], further: int) -> Any:
+def _loader_options(spec: DataLoaderSpec, values: Mapping[str, Any], further: int) -> Any:
     """Return a data loader's options; several shapes make as many iterations, unless a number is given."""
     if spec.follows:
         raise UsageError(
             f"--data-loader {spec.name}: it makes no inputs of its own, but continues those of another data loader"
         )
     if further and find_field(spec.options, "iterations"):
-        given = {"iterations": 1 + further, **given}
-    return make_options(spec.options, given, f"data loader {spec.name}")
+        values = {"iterations": 1 + further, **values}
+    return make_options(spec.options, values, f"data loader {spec.name}")
 
 
 def _functions(values: OptionValues, loader: DataLoaderTools, registry: Registry) -> tuple[Choice, ...]:
-    given = values.of_kind("compare_func")
+    values_by_function = values.of_kind("compare_func")
     asked = values.sections["compare"].compare
     wanted = dict.fromkeys(name for group in asked for name in _group(group, registry))
     functions = [registry.find_compare_func(name) for name in wanted]
     return tuple(
-        Choice(item.name, _compare_options(item, registry, given.get(item.name, {}), loader)) for item in functions
+        Choice(item.name, _compare_options(item, registry, values_by_function.get(item.name, {}), loader))
+        for item in functions
     )
 
 
@@ -219,13 +220,13 @@ def _group(name: str, registry: Registry) -> tuple[str, ...]:
 
 
 def _compare_options(
-    function: Contributed[CompareFuncSpec], registry: Registry, given: Mapping[str, Any], loader: DataLoaderTools
+    function: Contributed[CompareFuncSpec], registry: Registry, values: Mapping[str, Any], loader: DataLoaderTools
 ) -> Any:
     """Return a compare function's options: what the data loader suggests, then what was given."""
     spec = function.spec
-    void = {suggested for suggested, by in registry.tools(function).yields if by in given}
+    void = {suggested for suggested, by in registry.tools(function).yields if by in values}
     suggestions = loader.compare_defaults.get(spec.name, {})
-    chosen = {**{field: value for field, value in suggestions.items() if field not in void}, **given}
+    chosen = {**{field: value for field, value in suggestions.items() if field not in void}, **values}
     return make_options(spec.options, chosen, f"compare function {spec.name}")
 
 
@@ -272,8 +273,8 @@ def core_values(plan: Plan) -> dict[Key, Any]:
     return {key: core[key] for key in order if key in core and core[key] != getattr(defaults[key.owner], key.field)}
 
 
-def _add(values: dict[Key, Any], kind: str, owner: str, given: Mapping[str, Any]) -> None:
-    values.update({Key(kind, owner, name): value for name, value in given.items()})
+def _add(values: dict[Key, Any], kind: str, owner: str, fields: Mapping[str, Any]) -> None:
+    values.update({Key(kind, owner, name): value for name, value in fields.items()})
 
 
 def _asked(options: Any, make: Callable[[Mapping[str, Any]], Any]) -> dict[str, Any]:

@@ -71,11 +71,11 @@ def to_words(
     values, changes = plan_values(plan, registry), dict(read_words(instead, every).values)
     if SHAPES in changes:
         changes[SHAPES] = _other_shapes(values.get(SHAPES, ()), changes[SHAPES]) + changes[SHAPES]
-    given = {**{key: value for key, value in values.items() if key not in changes}, **changes}
+    option_values = {**{key: value for key, value in values.items() if key not in changes}, **changes}
     if table is not None:
-        given = {key: value for key, value in given.items() if key in table.targets}
+        option_values = {key: value for key, value in option_values.items() if key in table.targets}
     specs = [word for spec in spec_texts(plan.backends) for word in ("-b", spec)]
-    options = words_of(given, every)
+    options = words_of(option_values, every)
     if plan.model.startswith("-"):
         return [*command, *specs, *options, "--", plan.model]
     return [*command, *([plan.model] if plan.model else []), *specs, *options]

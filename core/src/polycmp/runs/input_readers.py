@@ -15,7 +15,7 @@ _COMMUTATIVE = frozenset({"Add", "Mul", "And", "Or", "Max", "Min", "Sum", "Equal
 def compare_readers(one: ModelGraph, two: ModelGraph) -> Alike:
     """Make the comparison of how two models read their inputs, by the types of the operators downstream."""
     sides = _Readers(one), _Readers(two)
-    return lambda mine, other, depth: sides[0].behind(mine, depth) == sides[1].behind(other, depth)
+    return lambda name, other, depth: sides[0].behind(name, depth) == sides[1].behind(other, depth)
 
 
 class _Readers:

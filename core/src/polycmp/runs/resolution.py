@@ -65,14 +65,14 @@ class Resolved:
         Raises:
             ModelError: A file cannot be read.
         """
-        given = self.plan.compare.map_output
+        mapping = self.plan.compare.map_output
         absent: set[str] = set()
-        for model in self.models.values() if given else ():
+        for model in self.models.values() if mapping else ():
             file, loaded = model.describe_file(), model.describe()
             if file is not None and loaded is not None:
                 untyped = {name for name, entry in file.outputs.items() if entry.dtype is None}
                 absent |= untyped - loaded.outputs.keys()
-        return {name: other for name, other in given.items() if name not in absent}
+        return {name: other for name, other in mapping.items() if name not in absent}
 
     @cached_property
     def source(self) -> DataSource:

@@ -98,7 +98,7 @@ class ShapeSearch:
             if trial is None:
                 why = _reasons(hints.values()) or "the default where a model leaves dimensions open"
                 return SizedInputs(candidates[0], _note(inputs, candidates[0], f"{why}; not tried"))
-            return _first_working(inputs, candidates, lambda made: _problem(trial, make_feed, made), hints)
+            return _first_working(inputs, candidates, lambda sized: _problem(trial, make_feed, sized), hints)
 
     def _hints(self, inputs: TensorMetadata, dimensions: Mapping[str, OpenDimension]) -> dict[str, SizeHint]:
         """Return the constraints that operators put on dimensions, by the key of each dimension."""
@@ -122,10 +122,10 @@ def _limited(
     limited = {}
     for name, entry in inputs.items():
         axes = range(len(entry.shape or ()))
-        given = (
+        lower = (
             entry.min_shape if entry.min_shape is not None and len(entry.min_shape) == len(axes) else (1,) * len(axes)
         )
-        low = tuple(max(given[axis], least.get((name, axis), 1)) for axis in axes)
+        low = tuple(max(lower[axis], least.get((name, axis), 1)) for axis in axes)
         limited[name] = replace(entry, min_shape=low) if any((name, axis) in least for axis in axes) else entry
     return TensorMetadata(limited)
 

@@ -24,10 +24,10 @@ def invented_numbers(feed: Feed, data: DataPlan) -> dict[str, float]:
     """
     if data.files or data.script or data.followers or data.loader.name != DEFAULT_DATA_LOADER:
         return {}
-    given: Mapping[str, object] = getattr(data.loader.options, "val_range", {})
-    if "" in given:
+    ranges: Mapping[str, object] = getattr(data.loader.options, "val_range", {})
+    if "" in ranges:
         return {}
-    arrays = {name: to_numpy(value) for name, value in feed.items() if name not in given}
+    arrays = {name: to_numpy(value) for name, value in feed.items() if name not in ranges}
     return {
         name: float(array.reshape(-1)[0])
         for name, array in arrays.items()

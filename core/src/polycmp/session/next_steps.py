@@ -42,9 +42,9 @@ def out_of_blindness(plan: Plan, outcome: Outcome, registry: Registry) -> Iterat
             _, install = known_names().brought["data_loader"][_REAL]
             yield NextStep(install, "Small real inputs, which a run takes where they show more.")
         others = replace(plan, data=replace(plan.data, files=("FILE",), script=""))
-        given = plan.data.files or plan.data.script
+        user_data = plan.data.files or plan.data.script
         yield NextStep(
-            to_command(others, registry) if given else f"{plan.command} --load-inputs FILE",
+            to_command(others, registry) if user_data else f"{plan.command} --load-inputs FILE",
             "Compare on your own inputs; polycmp data from-images makes such a file from pictures.",
         )
     names = shlex.join(dict.fromkeys(item.output for item in blind))

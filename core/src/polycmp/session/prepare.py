@@ -150,4 +150,4 @@ def needs_all_outputs(plan: Plan) -> str:
         "--use-subprocess": plan.subprocess,
         "--load-outputs": plan.files.load_outputs,
     }
-    return next((option for option, given in reasons.items() if given), "")
+    return next((option for option, value in reasons.items() if value), "")

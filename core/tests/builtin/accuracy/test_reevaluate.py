@@ -44,14 +44,6 @@ def test_a_new_judgement_is_reported_and_saved(metrics, polycmp):
     assert polycmp("check", "accuracy", "a.json").status == 1
 
 
-@pytest.mark.parametrize("content", ["", "[]", '{"schema": 1}', "no json"])
-def test_what_holds_no_metrics(polycmp, tmp_path, content):
-    (tmp_path / "a.json").write_text(content)
-    done = polycmp("check", "accuracy", "a.json")
-    assert done.status == 3
-    assert "a.json" in done.err
-
-
 def test_saved_metrics_are_judged_again_by_a_plugins_function(polycmp, tmp_path):
     small(tmp_path / "m.toy")
     backends = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")

@@ -6,16 +6,10 @@ import subprocess
 import sys
 
 import pytest
-from toymodels import small
 
 from polycmp.comparator import DataLoader
 
 BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
-
-
-@pytest.fixture
-def model(tmp_path):
-    return small(tmp_path / "m.toy")
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from polycmp.builtin.data.text import DataView, describe_data, statistics
-from polycmp.errors import FileError
 from polycmp.plugins import Registry
 from polycmp.results.files import InputsWriter, OutputsWriter
 
@@ -59,8 +58,3 @@ def test_as_much_is_shown_as_is_asked_for(files):
     bars = [line for line in lines(files / "out.npz", histogram=True) if "|" in line]
     assert len(bars) == 10
     assert sum(int(line.split("|")[1]) for line in bars) == GRID.size
-
-
-def test_a_file_that_is_neither_is_an_error_of_outputs(tmp_path):
-    with pytest.raises(FileError, match="no such file or folder"):
-        lines(tmp_path / "nothing.npz")

@@ -6,28 +6,9 @@ import io
 import sys
 
 import pytest
-from in_process import plugins_installed
-from toymodels import small
 
-from polycmp.builtin.debug.check import AskingCheck, CommandCheck, make_check
-from polycmp.builtin.debug.sections import CheckSection, split_check
+from polycmp.builtin.debug.check import AskingCheck, CommandCheck
 from polycmp.errors import UsageError
-
-
-@pytest.fixture
-def check(toybox, tmp_path, monkeypatch):
-    """Return a check of a command."""
-    monkeypatch.chdir(tmp_path)
-    opened = []
-
-    def of(*words, **section):
-        opened.append(make_check(words, CheckSection(**section), plugins_installed()))
-        return opened[-1]
-
-    yield of
-    for item in opened:
-        item.close()
-
 
 SAYS = ("sh", "-c", "echo looked at 3; exit 7")
 
@@ -73,18 +54,6 @@ def test_a_signal_that_ended_it_is_its_status(check):
     assert (checked.passed, checked.status) == (False, -15)
 
 
-def test_a_polycmp_command_is_run_again_and_again_in_one_process(check, tmp_path):
-    small(tmp_path / "m.toy")
-    command = check("polycmp", "run", "m.toy", "-b", "toy", "-b", "plain")
-    assert command.reads_in_place
-    assert [command.run().status for _ in range(2)] == [0, 0]
-    (tmp_path / "m.toy").unlink()
-    checked = command.run(quiet=True)
-    assert (checked.passed, checked.status) == (False, 3)
-    assert "no such model file" in checked.output
-    assert not check("true").reads_in_place
-
-
 @pytest.mark.parametrize(
     ("words", "section", "what"),
     [
@@ -120,18 +89,6 @@ def test_where_nobody_answers_the_option_is_named(check, monkeypatch):
     with pytest.raises(UsageError, match="nobody answers") as refused:
         check().run()
     assert "--check COMMAND" in refused.value.hint
-
-
-@pytest.mark.parametrize(
-    ("words", "own", "command"),
-    [
-        (("m.toy", "--check", "polycmp", "run", "-b", "x"), ["m.toy"], ["polycmp", "run", "-b", "x"]),
-        (("m.toy", "--check=true", "--loud"), ["m.toy"], ["true", "--loud"]),
-        (("m.toy", "-v"), ["m.toy", "-v"], []),
-    ],
-)
-def test_the_command_is_all_that_follows_the_option(words, own, command):
-    assert split_check(words) == (own, command)
 
 
 def test_a_command_is_a_check_of_its_own_class(check):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polycmp.builtin.judging.floor import Side, floor_of
+from polycmp.builtin.judging.floor import Side, decide_by_the_task, floor_of
 from polycmp.builtin.judging.levels import Values
 from polycmp.builtin.judging.measured import LOOKS
 from polycmp.builtin.judging.samples import Samples
@@ -66,3 +66,12 @@ def test_all_codes_a_step_off_are_no_ties():
     expected, sides = Values(codes), [Side({}, "float32")] * 2
     floor = floor_of("y", expected, sides, [still, still], 1, step=0.5)
     assert judge(Comparison(codes + 0.5, expected), floor).word == "failed"
+
+
+@pytest.mark.parametrize(
+    ("shape", "metric"), [((2, 10), "topk_agreement"), ((10,), "cosine_similarity"), ((4, 1), "cosine_similarity")]
+)
+def test_the_task_decides_by_the_metric_that_suits_its_outputs(shape, metric):
+    made_up, real = (decide_by_the_task(shape, is_real=is_real) for is_real in (False, True))
+    assert real == f"judge what it is used for instead, such as --compare {metric}"
+    assert made_up == f"{real}, on inputs of your own (--load-inputs FILE)"

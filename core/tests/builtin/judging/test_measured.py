@@ -11,7 +11,7 @@ from judges import normal_values
 from polycmp._builtin_options import SimpleOptions
 from polycmp.builtin.judging.decisions import Decisions
 from polycmp.builtin.judging.levels import Values, rounded_levels
-from polycmp.builtin.judging.measured import LOOKS, MeasuredJudge, RoundingSource, few_roundings
+from polycmp.builtin.judging.measured import LOOKS, MeasuredJudge, RoundingSource, beyond_bound, few_roundings, not_seen
 from polycmp.builtin.judging.verdict import Floor
 from polycmp.compare import Simple
 from polycmp.precision import UNITS
@@ -159,3 +159,13 @@ def test_decisions_that_no_sample_turned_are_differences(candidate, reference):
     verdict = judged(candidate, reference, source)
     assert (verdict.passed, verdict.inconclusive) == (False, "")
     assert source.looks == list(LOOKS)
+
+
+def test_what_a_pass_would_not_have_shown_is_left_out_where_it_is_nothing():
+    assert not_seen(0.0) == ""
+    assert not_seen(0.021) == "; a fault below 2.1 % of what its values vary by would not show"
+
+
+@pytest.mark.parametrize(("failed", "verb"), [(1, "is"), (3, "are")])
+def test_elements_beyond_the_bound_are_counted_with_their_verb(failed, verb):
+    assert beyond_bound(failed, 4, "at [2]") == f"{failed} of 4 elements {verb} beyond it, at [2]"

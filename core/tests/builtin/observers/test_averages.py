@@ -6,7 +6,6 @@ import math
 
 import numpy as np
 import pytest
-from toymodels import small
 
 from polycmp.builtin.api.compare_functions import CompareFunc
 from polycmp.builtin.observers.averages import Means, recorded_metrics
@@ -15,11 +14,6 @@ from polycmp.errors import ComparisonError
 BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
 
 NAN, INF = math.nan, math.inf
-
-
-@pytest.fixture
-def model(tmp_path):
-    return small(tmp_path / "m.toy")
 
 
 @pytest.mark.parametrize(("atol", "status"), [("0.9e-4", 0), ("0.5e-4", 1)])

@@ -13,15 +13,6 @@ from polycmp.builtin.workers.child import PROTOCOL
 HERE = f"python={sys.executable}"
 
 
-def test_workers_give_what_this_process_gives(run):
-    words = ("-b", f"toy:name=there,threads=9,{HERE}", "-b", "toy:name=here", "-b", f"plain:{HERE}")
-    done, found = run(*words, "--iterations", "2", "--atol", "0", "--rtol", "0")
-    assert done.status == 0, done.out + done.err
-    there = found["inference_results"]["there"]
-    assert (there["backend"], there["version"], there["iterations"]) == ("toy", "toy 1", 2)
-    assert there["notes"] == ["only 8 threads are used"]
-
-
 @pytest.mark.parametrize(
     ("fault", "says"),
     [
@@ -49,13 +40,6 @@ def test_an_interpreter_that_is_none(run):
     done, found = run("-b", "toy:python=/no/such/python,name=bad", "-b", "plain")
     assert done.status == 3
     assert "cannot start /no/such/python" in found["inference_results"]["bad"]["error"]
-
-
-def test_a_backend_that_only_the_other_environment_would_have(run):
-    done, found = run("-b", f"tony:{HERE}", "-b", "plain")
-    assert done.status == 3
-    [bad] = [item for label, item in found["inference_results"].items() if label != "plain"]
-    assert "there is no backend 'tony'" in bad["error"]
 
 
 #: An interpreter that starts like a worker and then never stops writing.

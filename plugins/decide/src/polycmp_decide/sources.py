@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from polycmp.errors import DataError, FileError, OthersCode, PluginError, UsageError, describe_exception
+from polycmp.files import natural_order
 from polycmp.report import Thumbnail
 
 _SUFFIXES = frozenset({".jpg", ".jpeg", ".png", ".bmp", ".gif", ".webp", ".tif", ".tiff", ".ppm"})
@@ -186,11 +186,7 @@ def list_pictures(folder: str) -> list[str]:
     paths = [path.relative_to(root).as_posix() for path in root.rglob("*") if path.suffix.lower() in _SUFFIXES]
     if not paths:
         raise FileError("this folder holds no pictures", whose=folder, why=f"known: {', '.join(sorted(_SUFFIXES))}")
-    return sorted(paths, key=_in_order)
-
-
-def _in_order(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+    return sorted(paths, key=natural_order)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import FileError, PluginError, PolycmpError, UsageError, describe_exception
+from polycmp.files import natural_order
 from polycmp.results import Formats
 from polycmp.tensors import as_dtype, native
 
@@ -122,7 +123,7 @@ class DumpFolder:
         named = {path.relative_to(self.folder).as_posix(): path for path in files}
         return {
             name: named[name]
-            for name in sorted(named, key=_natural)
+            for name in sorted(named, key=natural_order)
             if not any(part.startswith(".") for part in name.split("/"))
         }
 
@@ -272,7 +273,3 @@ def _named(name: str, depth: int | None) -> dict[str, str]:
     whole = name.split("/")
     whole[depth] = f"{whole[depth][: -len(number)]}{_ITERATION}"
     return {"iteration": number, "tensor": "/".join(parts[depth + 1 :]), "pattern": "/".join(whole)}
-
-
-def _natural(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -12,8 +12,9 @@ import pytest
 NEEDED = ("onnx", "onnxruntime", "polycmp_onnx", "polycmp_onnxrt")
 if all(find_spec(name) for name in NEEDED):
     from onnx_commands import model, other, polycmp, shell, signals_as_a_terminal_has_them
+    from optimising_backend import optimising
 
-    __all__ = ["model", "other", "polycmp", "shell", "signals_as_a_terminal_has_them"]
+    __all__ = ["model", "optimising", "other", "polycmp", "shell", "signals_as_a_terminal_has_them"]
 else:
     collect_ignore_glob = ["test_*.py"]
 

@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import shlex
-
 import numpy as np
-import onnx
 import pytest
-from fakes import FakeSite
+from located import REPORT, located
 from onnx import TensorProto, helper
 from small_models import save_graph
 
 from polycmp.plugins import Registry
 
-REPORT = ("--report", "found.json")
 DOUBLE, FLOAT = TensorProto.DOUBLE, TensorProto.FLOAT
-
-
-def located(tmp_path):
-    return json.loads((tmp_path / "found.json").read_text())
 
 
 def relu_clip(path):
@@ -128,112 +119,6 @@ def test_all_operators_that_one_kernel_replaced_are_named_with_the_pass(polycmp,
     assert polycmp("run", model, *words.split(), "-b", "onnx").status == 0
 
 
-OPTIMISING = """
-from dataclasses import dataclass
-from polycmp.spec import RunnerSpec, RunnerTools, Switch, hookimpl, opt
-
-@dataclass(frozen=True)
-class Options:
-    skip: tuple[str, ...] = opt((), help="Passes to leave out.")
-    write: str | None = opt(None, help="Where to write the model as it runs.", writes=True)
-
-@hookimpl
-def polycmp_runners():
-    yield RunnerSpec("optimising", "ONNX Runtime behind an optimiser", "optimising_impl:make", Options, needs=("onnx",),
-                     tools=f"{__name__}:Tools")
-
-class Tools(RunnerTools):
-    switches = (Switch("skip", values_from="optimising_impl:passes"),)
-    rewritten = "write"
-"""
-OPTIMISER = '''
-import os
-import time
-
-import onnx
-from onnx import helper, numpy_helper
-from polycmp_onnxrt.runner import OnnxrtRunner
-from polycmp_onnxrt.session import SessionFromOnnx
-
-def passes(model, options):
-    return ["Nothing", "Differences", "OpenDifferences", "Casts", "Weights", "NothingEither"]
-
-def only_reader(graph, name):
-    readers = [node for node in graph.node if name in node.input]
-    return readers[0] if len(readers) == 1 and name not in {item.name for item in graph.output} else None
-
-def casts(graph):
-    """Leave a cast to a coarser type and back out, with what reads it reading what it read."""
-    for first in [node for node in graph.node if node.op_type == "Cast"]:
-        second = only_reader(graph, first.output[0])
-        if second is not None and second.op_type == "Cast":
-            gone = second.output[0]
-            for node in graph.node:
-                node.input[:] = [first.input[0] if name == gone else name for name in node.input]
-            second.CopyFrom(helper.make_node("Identity", [first.input[0]], [gone]))
-            graph.node.remove(first)
-
-def differences(graph):
-    """Make one Sub of Neg and Add, with its operands exchanged."""
-    for first in [node for node in graph.node if node.op_type == "Neg"]:
-        second = only_reader(graph, first.output[0])
-        if second is not None and second.op_type == "Add":
-            other = next(name for name in second.input if name != first.output[0])
-            second.CopyFrom(helper.make_node("Sub", [first.input[0], other], second.output))
-            graph.node.remove(first)
-
-def open_differences(graph):
-    """Do so where a dimension is not known, as if there were another kernel for such models."""
-    if any(dim.dim_param for item in graph.input for dim in item.type.tensor_type.shape.dim):
-        differences(graph)
-
-def weights(graph):
-    """Round the weights of a product to 8 bits where what it multiplies was rounded to them."""
-    if any(node.op_type == "DequantizeLinear" for node in graph.node):
-        product = next(node for node in graph.node if node.op_type == "MatMul")
-        weight = next(item for item in graph.initializer if item.name == product.input[1])
-        real = numpy_helper.to_array(weight)
-        scale = abs(real).max() / real.dtype.type(127)
-        graph.initializer.remove(weight)
-        graph.initializer.append(numpy_helper.from_array((real / scale).round().astype("int8"), "codes"))
-        graph.initializer.append(numpy_helper.from_array(scale, "step"))
-        graph.node.insert(0, helper.make_node("DequantizeLinear", ["codes", "step"], ["real"], name="weights"))
-        product.input[1] = "real"
-
-def make(model, options, *, name):
-    loaded = onnx.ModelProto()
-    loaded.CopyFrom(model.load("onnx")())
-    for key, apply in (("Casts", casts), ("Differences", differences), ("OpenDifferences", open_differences),
-                       ("Weights", weights)):
-        if key not in options.skip:
-            apply(loaded.graph)
-
-    def session():
-        first = os.environ.pop("SLOW", "")
-        time.sleep(float(first or 0))
-        if options.write:
-            onnx.save(loaded, options.write)
-        return SessionFromOnnx(loaded, optimization="off")()
-
-    return OnnxrtRunner(session, name)
-'''
-
-
-@pytest.fixture
-def optimising(tmp_path):
-    """Search on a backend with an optimiser of its own; return the exit status and the report."""
-    site = FakeSite(tmp_path / "site")
-    site.plugin("optimising", OPTIMISING)
-    (site.folder / "optimising_impl.py").write_text(OPTIMISER)
-
-    def run(model, *words, backend="optimising"):
-        done = site.polycmp("locate", model, "-b", backend, "-b", "onnx", *words, *REPORT, cwd=tmp_path)
-        assert "Traceback" not in done.stderr, done.stderr
-        return done.returncode, located(tmp_path)
-
-    return run
-
-
 def test_operators_between_two_others_that_became_one(optimising, tmp_path):
     """What happens to `n` is inside; the pass that does it is found among those that do nothing here."""
     nodes = [
@@ -247,29 +132,6 @@ def test_operators_between_two_others_that_became_one(optimising, tmp_path):
     assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
     assert "computes Neg 'neg' and Add 'add' as one Sub (Differences), which is wrong" in found["sentence"]
     assert found["sentence"].endswith("workaround: -b optimising:skip=Differences")
-
-
-def test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself(
-    optimising, polycmp, tmp_path
-):
-    """A part of a model has the dimensions of its inputs, so that it is no second run of a model with open ones."""
-    nodes = [
-        helper.make_node("Exp", ["x"], ["e"], name="exp"),
-        helper.make_node("Neg", ["e"], ["n"], name="neg"),
-        helper.make_node("Add", ["one", "n"], ["a"], name="add"),
-        helper.make_node("Tanh", ["a"], ["y"], name="tanh"),
-    ]
-    ends = [("x", FLOAT, ["rows", 8])], [("y", FLOAT, ["rows", 8])]
-    model = save_graph(tmp_path / "m.onnx", nodes, *ends, [("one", np.float32(1))])
-    np.savez(tmp_path / "x.npz", x=np.random.default_rng(0).random((3, 8), np.float32))
-    status, found = optimising(model, "--load-inputs", tmp_path / "x.npz", backend="optimising:skip=Differences")
-    assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "a")
-    assert "computes Neg 'neg' and Add 'add' as one Sub (OpenDifferences), which is wrong" in found["sentence"]
-    told = next(note for note in found["notes"] if "it computes otherwise where they are open" in note)
-    command = shlex.split(told[told.index("surgeon") : told.index(" writes such a file")])
-    assert polycmp(*command).status == 0
-    shape = onnx.load(tmp_path / "m_sized.onnx").graph.input[0].type.tensor_type.shape
-    assert [dim.dim_value for dim in shape.dim] == [3, 8]
 
 
 def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alone(optimising, tmp_path):
@@ -296,40 +158,3 @@ def test_a_slow_backend_is_searched_as_any_other(optimising, tmp_path, monkeypat
     """How long the whole model takes says nothing of what is wrong with it."""
     monkeypatch.setenv("SLOW", "3.2")
     test_operators_between_two_others_that_became_one(optimising, tmp_path)
-
-
-@pytest.mark.parametrize("before", ["x", "r"], ids=["of an input", "inside"])
-def test_casts_that_are_left_out(optimising, tmp_path, before):
-    """The rounding to float16 is what the model computes: y is 0 without it."""
-    nodes = [
-        helper.make_node("Relu", ["x"], ["r"], name="relu"),
-        helper.make_node("Cast", [before], ["half"], name="tohalf", to=TensorProto.FLOAT16),
-        helper.make_node("Cast", ["half"], ["b"], name="tofloat", to=FLOAT),
-        helper.make_node("Sub", [before, "b"], ["e"], name="difference"),
-        helper.make_node("Mul", ["e", "k"], ["y"], name="scale"),
-    ]
-    ends = [("x", FLOAT, [4, 8])], [("y", FLOAT, [4, 8])]
-    status, found = optimising(
-        save_graph(tmp_path / "m.onnx", nodes[before == "x" :], *ends, [("k", np.float32(1000))])
-    )
-    assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "b")
-    together = f"with Cast 'tohalf' and Cast 'tofloat' together, 'b' equals '{before}' bit by bit"
-    assert f"{together}: optimising leaves both out" in found["sentence"]
-
-
-@pytest.mark.parametrize("reader", ["Floor", "Cast"])
-def test_casts_that_are_left_out_before_whole_numbers(optimising, tmp_path, reader):
-    """Rounding could move a number across a whole one, too, but the backend does not round: it leaves the Casts out."""
-    nodes = [
-        helper.make_node("Mul", ["x", "one"], ["a"], name="mul"),
-        helper.make_node("Cast", ["a"], ["f"], name="tofloat", to=FLOAT),
-        helper.make_node("Cast", ["f"], ["d"], name="todouble", to=DOUBLE),
-        helper.make_node(reader, ["d"], ["y"], name="whole", **({"to": TensorProto.INT64} if reader == "Cast" else {})),
-    ]
-    ends = [("x", DOUBLE, [4])], [("y", TensorProto.INT64 if reader == "Cast" else DOUBLE, [4])]
-    model = save_graph(tmp_path / "m.onnx", nodes, *ends, [("one", np.float64(1))])
-    np.savez(tmp_path / "x.npz", x=np.array([0.99999999999, 1.0, 2.3, 2.99999999999]))
-    status, found = optimising(model, "--load-inputs", tmp_path / "x.npz")
-    assert (status, found["words"], found["first_bad"]) == (1, "probing removes the fault", "d")
-    together = "with Cast 'tofloat' and Cast 'todouble' together, 'd' equals 'a' bit by bit"
-    assert f"{together}: optimising leaves both out" in found["sentence"]

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
-from pathlib import Path
-from xml.etree import ElementTree
 
 import faulty_models
 import numpy as np
 import onnx
 import pytest
 from fakes import FakeSite, runner
+from located import located
 from small_models import save_graph
 
 
@@ -24,10 +22,6 @@ def inputs(tmp_path):
         return ("--load-inputs", tmp_path / "x.npz")
 
     return save
-
-
-def located(tmp_path: Path) -> dict:
-    return json.loads((tmp_path / "found.json").read_text())
 
 
 REPORT = ("--report", "found.json", "--explain")
@@ -352,21 +346,6 @@ def test_outputs_that_the_loader_marks_do_not_hide_the_model_s_own(polycmp, tmp_
     assert located(tmp_path)["first_bad"] == "conv8"
 
 
-def test_the_page_draws_every_tensor_and_needs_no_network(polycmp, tmp_path):
-    good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
-    words = ("-b", "onnxrt", "-b", f"onnxrt:name=<ref>,model={good}")
-    polycmp("locate", bad, *words, "--report", "found.html", "--report", "found.xml")
-    page = (tmp_path / "found.html").read_text()
-    drawing = page.partition('class="drift"')[2].partition("</svg>")[0]
-    assert drawing.count('<a href="#detail-') == page.count('id="detail-') == 24
-    assert "&lt;ref&gt;" in page
-    assert "<ref>" not in page
-    assert page.count('src="') == page.count('src="data:image/png;base64,')
-    root = ElementTree.parse(tmp_path / "found.xml").getroot()
-    failed = [case.get("name") for case in root.iter("testcase") if case.find("failure") is not None]
-    assert (failed, root.get("tests"), root.get("failures")) == (["conv8"], "24", "1")
-
-
 @pytest.mark.parametrize("pair", [("onnxrt", "onnx"), ("onnxrt", "onnx:dtype=float64")], ids=" against ".join)
 def test_rounding_that_adds_up_is_no_fault_however_strict_the_tolerance(polycmp, tmp_path, pair):
     model = faulty_models.chain(tmp_path / "m.onnx", channels=24)
@@ -377,36 +356,6 @@ def test_rounding_that_adds_up_is_no_fault_however_strict_the_tolerance(polycmp,
     done = polycmp("locate", *words, *REPORT)
     assert done.status == 0, done.out
     assert located(tmp_path)["words"] == "within rounding"
-
-
-def test_the_operator_that_kills_a_backend_is_named(polycmp, tmp_path):
-    model = faulty_models.chain(tmp_path / "m.onnx", 4)
-    words = ("-b", "faulty:backend=onnxrt,fault=crash,at=c3", "-b", "onnxrt", "--use-subprocess", *REPORT)
-    done = polycmp("locate", model, *words)
-    assert done.status == 1
-    found = located(tmp_path)
-    assert (found["words"], found["operator"]["name"]) == ("the backend fails here", "c3")
-    assert "SIGSEGV" in next(iter(found["backends"].values()))["error"]
-
-
-def test_the_operator_that_a_backend_lacks_is_named(polycmp, tmp_path):
-    """Found without any process of its own, since the backend only raises."""
-    model = onnx.load(faulty_models.chain(tmp_path / "m.onnx", 4))
-    (tmp_path / "ops.py").write_text(
-        "from onnx.reference.op_run import OpRun\n"
-        "class Softplus(OpRun):\n"
-        "    op_domain = ''\n"
-        "    def _run(self, x):\n"
-        "        raise ValueError('no such luck')\n"
-        "new_ops = [Softplus]\n"
-    )
-    model.graph.node[3].op_type = "Softplus"
-    onnx.save(model, tmp_path / "m.onnx")
-    done = polycmp("locate", "m.onnx", "-b", "onnx:ops=ops.py", "-b", "onnxrt", "--max-memory", "20K", *REPORT)
-    assert done.status == 1
-    found = located(tmp_path)
-    assert (found["words"], found["operator"]["name"]) == ("the backend fails here", "r2")
-    assert "no such luck" in " ".join(done.out.split())
 
 
 def test_a_backend_in_a_process_of_its_own_is_looked_into_as_well(polycmp, tmp_path):

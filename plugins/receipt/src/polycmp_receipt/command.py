@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
@@ -77,8 +77,7 @@ receipt_command = BackendCommand(
     plugins=("report",),
     params=[
         click.Argument(["file"]),
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params("more messages and all outputs"),
     ],
     help="Repeat the comparison that FILE states, with the files whose digests it has, and say whether the same comes "
     "out. `polycmp run --receipt FILE` writes such files."

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.sentences import counted, heading_of
 from polycmp.spec import opt
 
@@ -95,8 +95,7 @@ diff_command = BackendCommand(
     params=[
         click.Argument(["old"], metavar="OLD"),
         click.Argument(["new"], metavar="NEW"),
-        click.Option(["-v", "--verbose"], count=True, help="Show every change; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params("every change"),
     ],
     help="Show what changed between two runs of a suite."
     + examples(

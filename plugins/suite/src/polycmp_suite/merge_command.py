@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp_suite.sections import HistorySection
 
 if TYPE_CHECKING:
@@ -54,8 +54,7 @@ merge_command = BackendCommand(
     plugins=("report",),
     params=[
         click.Argument(["runs"], metavar="RUN...", nargs=-1, required=True),
-        click.Option(["-v", "--verbose"], count=True, help="Show all cases; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params("all cases"),
     ],
     help="Make one run of the shards of a suite, which must all be there."
     + examples(

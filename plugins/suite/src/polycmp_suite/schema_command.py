@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
@@ -65,8 +65,7 @@ schema_command = BackendCommand(
     plugins=(),
     params=[
         click.Argument(["output"], metavar="[FILE.json]", required=False),
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params(),
     ],
     help="Write the JSON Schema of suite files, or of run files, which editors complete and check TOML with."
     + examples(

@@ -202,9 +202,9 @@ class LitePart:
         for port, _, item in ports:
             self._lite.set_tensor(item["index"], fed[port.tensor])
         self._lite.invoke()
-        made = iter([self._lite.get_tensor(item["index"]) for item in self._lite.get_output_details()])
+        arrays = iter([self._lite.get_tensor(item["index"]) for item in self._lite.get_output_details()])
         return {
-            name: port.outwards(fed[port.tensor] if port.tensor in fed else next(made))
+            name: port.outwards(fed[port.tensor] if port.tensor in fed else next(arrays))
             for name, port in self._output_ports.items()
         }
 

@@ -106,11 +106,11 @@ class LiteGraph(OwnGraph, ModelGraph):
     def _names(self) -> Mapping[Value, str]:
         """The name of each value."""
         by_place: dict[int, str] = {}
-        given = {**self._signature[0], **self._signature[1]}
-        taken = set(given.values())
+        signature_names = {**self._signature[0], **self._signature[1]}
+        taken = set(signature_names.values())
         for place, tensor in enumerate(self._subgraph.tensors):
-            name = given.get(place) or _text(tensor.name) or f"tensor_{place}"
-            if place not in given and name in taken:
+            name = signature_names.get(place) or _text(tensor.name) or f"tensor_{place}"
+            if place not in signature_names and name in taken:
                 name = f"{name}#{place}"
             taken.add(name)
             by_place[place] = self._options.rename.get(name, name)

@@ -24,7 +24,6 @@ __all__ = [
     "enum_values",
     "has",
     "has_builder_flag",
-    "has_enum",
     "import_tensorrt",
     "release",
     "require",
@@ -256,11 +255,6 @@ def has_builder_flag(name: str) -> bool:
     return has(f"BuilderFlag.{name.upper()}")
 
 
-def has_enum(enum: str, member: str) -> bool:
-    """Return whether an enumeration exists and has a member."""
-    return has(enum) and member in enum_names(enum)
-
-
 def supports(feature: str, trt: ModuleType | None = None) -> bool:
     """Return whether the release has a feature of the table `FEATURES`."""
     module = trt or import_tensorrt()
@@ -289,10 +283,9 @@ def require(feature: str, option: str, trt: ModuleType | None = None) -> None:
         )
 
 
-def enum_names(enum: str, trt: ModuleType | None = None) -> tuple[str, ...]:
+def enum_names(enum: str) -> tuple[str, ...]:
     """Return the members of an enumeration; none if the release lacks it."""
-    members = getattr(getattr(trt or import_tensorrt(), enum, None), "__members__", {})
-    return tuple(members)
+    return tuple(getattr(getattr(import_tensorrt(), enum, None), "__members__", {}))
 
 
 def enum_value(enum: str, text: Any, option: str, trt: ModuleType | None = None) -> Any:

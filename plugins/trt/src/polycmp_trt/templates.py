@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.errors import ModelError
 from polycmp.files import atomic_write, to_bytes
 from polycmp.terminal import echo, visible
@@ -111,8 +111,7 @@ def _head(what: str, command: str, expression: str) -> str:
 
 _PARAMS = (
     click.Argument(["model"], metavar="[MODEL]", required=False),
-    click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
-    click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+    *verbosity_params(),
     click.Option(["-o", "--output"], required=True, metavar="FILE.py", help="File to write the script to."),
 )
 

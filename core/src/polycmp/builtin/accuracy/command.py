@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
@@ -85,8 +85,7 @@ accuracy_command: BackendCommand = BackendCommand(
     unfolded=("compare_func",),
     params=[
         click.Argument(["file"]),
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
+        *verbosity_params("more messages and all outputs"),
     ],
     help=HELP,
     epilog=EPILOG,

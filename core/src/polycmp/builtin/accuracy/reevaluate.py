@@ -147,10 +147,10 @@ class _Evaluator:
 
     def updated(self, record: MetricRecord, *, average: bool) -> MetricRecord:
         """Return the record with the settings given now, and the verdict that follows."""
-        given = self.criteria.options.get(record.function, {})
+        new_options = self.criteria.options.get(record.function, {})
         now = {
             name: pick(value, record.output, record.settings.get(name)) if isinstance(value, Mapping) else value
-            for name, value in given.items()
+            for name, value in new_options.items()
         }
         record = replace(record, settings={**record.settings, **now})
         if average:

@@ -151,9 +151,9 @@ class CompareFunc:
         return Ulp(_options(function_options.UlpOptions, tolerance=_per_output(ulp_tolerance)))
 
 
-def refuse(given: Mapping[str, Any]) -> None:
+def refuse(keywords: Mapping[str, Any]) -> None:
     """Refuse keywords that only other tools have, and unknown ones, even where their value asks for nothing."""
-    for name, value in given.items():
+    for name, value in keywords.items():
         if name == "find_output_func":
             hint = "outputs are matched by exact name; Comparator.compare_accuracy(map_output={...}) maps others"
         elif name.startswith(("save_", "show_")):

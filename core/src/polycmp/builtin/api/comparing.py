@@ -57,18 +57,18 @@ class Pairs:
         return [(labels[candidate], labels[reference]) for candidate, reference in pairs]
 
 
-def compare(given: Any, everyone: Sequence[ComparisonSettings], pairs: Pairs, *, fail_fast: bool) -> AccuracyResults:
+def compare(runs: Any, everyone: Sequence[ComparisonSettings], pairs: Pairs, *, fail_fast: bool) -> AccuracyResults:
     """Compare runs with several functions; stop at the first difference if that is asked for.
 
     Args:
-        given: Results, a stream of them, or several of either.
+        runs: Results, a stream of them, or several of either.
         everyone: The functions, each with how it is used.
         pairs: The pairs of runs to compare.
         fail_fast: Whether to stop at the first difference.
     """
     results = AccuracyResults(AccuracyResult() for _ in everyone)
     with ExitStack() as stack:
-        steps = SideBySide(given, stack)
+        steps = SideBySide(runs, stack)
         first = next(steps, {})
         comparing = [
             _Pair(result, *pair, settings)
@@ -104,10 +104,10 @@ class SideBySide(Iterator[dict[str, IterationResult]]):
         stack: Ends the streams, whose runners are active until then.
     """
 
-    def __init__(self, given: Any, stack: ExitStack) -> None:
+    def __init__(self, runs: Any, stack: ExitStack) -> None:
         self._streams: list[Iterator[RunResults]] = []
         self._labels: dict[tuple[int, int], str] = {}
-        for item in given if is_several(given) else (given,):
+        for item in runs if is_several(runs) else (runs,):
             self._streams.append(single_iterations(item) if isinstance(item, RunResults) else iter(item))
             if close := getattr(self._streams[-1], "close", None):
                 stack.callback(close)
@@ -138,9 +138,9 @@ def single_iterations(results: RunResults) -> Iterator[RunResults]:
         yield RunResults([(label, list(iterations[index : index + 1])) for label, iterations in runs])
 
 
-def is_several(given: Any) -> bool:
+def is_several(results: Any) -> bool:
     """Return whether these are several results or streams: `RunResults` is a list itself."""
-    return isinstance(given, list | tuple) and not isinstance(given, RunResults)
+    return isinstance(results, list | tuple) and not isinstance(results, RunResults)
 
 
 def _positions(comparisons: Sequence[tuple[int, int]] | None, count: int) -> list[tuple[int, int]]:

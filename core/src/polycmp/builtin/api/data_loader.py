@@ -100,13 +100,13 @@ class DataLoader(DataSource):
     def _feeds(self, inputs: TensorMetadata, options: RandomOptions, shapes: Sequence[Shapes]) -> Iterable[Feed]:
         from polycmp.data import feeds_in_turn, make_random, merge_inputs
 
-        given = {
+        known_shapes = {
             name: entry.static_shape() for name, entry in self._given.items() if entry.shape and not entry.is_dynamic()
         }
         types = {name: entry.dtype for name, entry in self._given.items() if entry.dtype is not None}
         merged = merge_inputs([inputs, TensorMetadata({n: self._given[n] for n in self._given if n in inputs})])
         typed = TensorMetadata({name: _typed(entry, pick(types, name, None)) for name, entry in merged.items()})
-        turns = [{**given, **item} for item in shapes]
+        turns = [{**known_shapes, **item} for item in shapes]
         return feeds_in_turn(make_random(options), typed, turns, dimensions=self._dimensions)
 
 

@@ -42,9 +42,9 @@ def make_pictures(wanted: Mapping[str, Any]) -> Pictures | None:
     options: dict[str, Any] = {}
     for name, item in registry.observers.items():
         fields = {flag: field.name for field in option_fields(item.spec.options) for flag in field.aliases}
-        given = {fields[flag]: asked.pop(flag) for flag in list(asked) if flag in fields}
-        if given:
-            options[name] = make_options(item.spec.options, given, item.name)
+        values = {fields[flag]: asked.pop(flag) for flag in list(asked) if flag in fields}
+        if values:
+            options[name] = make_options(item.spec.options, values, item.name)
     for flag in asked:
         hint = known_names().options.get(flag, "polycmp plugins list")
         raise PluginError(f"the package that brings {flag} is not installed", hint=hint)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -28,12 +28,13 @@ def data_command(
         params: Click's own parameters.
         shown: Command lines that show how it is used.
     """
-    common = [
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
-    ]
     return BackendCommand(
-        name, run, options=(*options, "log"), plugins=(), params=[*params, *common], help=text + examples(*shown)
+        name,
+        run,
+        options=(*options, "log"),
+        plugins=(),
+        params=[*params, *verbosity_params()],
+        help=text + examples(*shown),
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from polycmp.builtin.data.compare_models import compare_models, models_of
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.errors import UsageError
 
 if TYPE_CHECKING:
@@ -47,10 +47,7 @@ compare_command: BackendCommand = BackendCommand(
     unfolded=("compare_func",),
     params=[
         click.Argument(["files"], nargs=-1, type=click.Path()),
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages and all outputs; may be repeated."),
-        click.Option(
-            ["-q", "--quiet"], count=True, help="Show fewer messages, the result as one line; may be repeated."
-        ),
+        *verbosity_params("more messages and all outputs", "fewer messages, the result as one line"),
     ],
     help="Compare saved outputs: .json, .npz, .npy, .pt and other files that plugins read, or folders. The last "
     "one is the reference, unless --reference names another. Of two model files, tell without a run whether they hold "

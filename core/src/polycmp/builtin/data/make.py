@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import click
 import numpy as np
 
 from polycmp.builtin.data.common import data_command, output_option
+from polycmp.files import natural_order
 from polycmp.sentences import counted
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
@@ -228,7 +228,7 @@ def _files(paths: Iterable[str], suffixes: Iterable[str], what: str) -> Iterator
 
 
 def _in_order(path: Path) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", path.name)]
+    return natural_order(path.name)
 
 
 def _write(call: Invocation, feeds: Iterable[dict[str, Any]]) -> int:

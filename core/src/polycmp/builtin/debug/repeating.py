@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from polycmp.builtin.debug.sections import CheckingCommand, CheckSection, ReplaySection, check_option
-from polycmp.command import examples
+from polycmp.command import examples, verbosity_params
 from polycmp.spec import opt
 
 if TYPE_CHECKING:
@@ -89,16 +89,12 @@ def repeating_command(
         plugins: Kinds of plugins whose options it has.
         params: Further arguments and options of click.
     """
-    quiet = (
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
-    )
     return CheckingCommand(
         name,
         run,
         options=(*options, "result.report", "log", UntilSection, CheckSection, ReplaySection),
         plugins=tuple(plugins),
-        params=[*params, *quiet, check_option()],
+        params=[*params, *verbosity_params(), check_option()],
         help=help,
         epilog=_STATUS,
     )

@@ -6,7 +6,6 @@ The format lists its tensors before their data, so a file in the making is kept 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -16,6 +15,7 @@ import numpy as np
 from polycmp.builtin.formats.manifest import Manifest, stored_from_arrays, stored_from_manifest
 from polycmp.builtin.formats.openfile import OpenFile
 from polycmp.errors import FileError, describe_exception
+from polycmp.files import natural_order
 from polycmp.options import parse_json
 from polycmp.results import Stored
 from polycmp.tensors import as_dtype
@@ -106,7 +106,7 @@ def read_safetensors(path: Path) -> Stored:
 
     try:
         with safe_open(path, framework="np") as opened:  # checks that the header fits the file
-            names = sorted(opened.keys(), key=_by_numbers)
+            names = sorted(opened.keys(), key=natural_order)
     except SafetensorError as error:
         raise FileError(
             "this is not a safetensors file, or only a part of one", why=describe_exception(error)
@@ -115,10 +115,6 @@ def read_safetensors(path: Path) -> Stored:
     if _KEY in tensors.metadata:
         return stored_from_manifest(tensors.metadata[_KEY], tensors.read)
     return stored_from_arrays(names, path.stem, tensors.read)
-
-
-def _by_numbers(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
 
 
 class _Tensors:

@@ -5,20 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from polycmp.spec import opt
+from polycmp.spec import opt, parse_tolerance
 
 
 def _share(text: str) -> float:
     value = float(text)
     if not 0.0 <= value <= 1.0:
         raise ValueError("it must be between 0 and 1")
-    return value
-
-
-def _divergence(text: str) -> float:
-    value = float(text)
-    if not value >= 0.0:
-        raise ValueError("it must not be negative")
     return value
 
 
@@ -44,7 +37,7 @@ class KlDivergenceOptions:
     of: str = opt("probabilities", help="Meaning of the outputs.", choices=("probabilities", "logits"))
     axis: int = opt(-1, help="The axis of the classes.")
     threshold: Mapping[str, float] = opt(
-        {"": 1e-3}, help="Largest mean divergence, in nats.", metavar="[OUTPUT:]NATS", parse=_divergence
+        {"": 1e-3}, help="Largest mean divergence, in nats.", metavar="[OUTPUT:]NATS", parse=parse_tolerance
     )
 
 

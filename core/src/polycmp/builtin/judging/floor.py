@@ -40,7 +40,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, sampled_decisions
 from polycmp.builtin.judging.levels import Level, Values, finite_places, one_tie, rounded_levels, sampled_levels
 from polycmp.builtin.judging.limits import SAMPLES
@@ -474,7 +473,7 @@ class PairRounding:
     def advice(self, output: str, reference: Array) -> str:
         """Return what to do where rounding may explain a difference that is no small one."""
         data = self._tolerances.resolved.plan.data
-        return sentences.decide_by_the_task(reference.shape, is_real=bool(data.files or data.script))
+        return decide_by_the_task(reference.shape, is_real=bool(data.files or data.script))
 
     def _known(self, output: str) -> tuple[str, list[Side], list[Samples | None]]:
         """Return the name of a tensor in the model that is moved, both sides, and the samples of each."""
@@ -494,3 +493,15 @@ def depths_of(graph: ModelGraph) -> dict[str, int]:
         depth = 1 + max((depths.get(name, 0) for name in node.inputs), default=0)
         depths.update(dict.fromkeys(node.outputs, depth))
     return depths
+
+
+def decide_by_the_task(shape: Sequence[int], *, is_real: bool) -> str:
+    """Propose a way to decide where rounding may explain a difference.
+
+    Args:
+        shape: The output's shape.
+        is_real: Whether the inputs are the user's own.
+    """
+    metric = "--compare topk_agreement" if len(shape) > 1 and shape[-1] > 1 else "--compare cosine_similarity"
+    inputs = "" if is_real else ", on inputs of your own (--load-inputs FILE)"
+    return f"judge what it is used for instead, such as {metric}{inputs}"

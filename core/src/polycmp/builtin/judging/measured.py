@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from polycmp import sentences
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
 from polycmp.builtin.judging.limits import MARGIN, SAMPLES
@@ -18,6 +17,7 @@ from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Networ
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
 from polycmp.options import pick
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
+from polycmp.sentences import counted, explained
 from polycmp.spec import IMPOSTORS
 from polycmp.tensors import dtype_class, dtype_name
 
@@ -28,6 +28,7 @@ Array = NDArray[Any]
 #: Numbers of samples after which a tensor is judged (more samples only add to the noise, so what passes
 #: by one passes by all of them).
 LOOKS = (1, SAMPLES)
+MAY_BE_LOST: Final = "rounding may make NaN or infinities of most of it (measured)"
 
 
 class RoundingSource(Protocol):
@@ -94,8 +95,8 @@ class MeasuredJudge(OutputJudge):
 
     def of_output(self, output: str) -> OutputJudge:
         """Return the compare function that judges an output: a tolerance that was given for it is final."""
-        given = (pick(limits, output, None) for limits in (self.options.atol, self.options.rtol))
-        return self if all(limit is None for limit in given) else Simple(self.options, self.detail)
+        typed_limits = (pick(limits, output, None) for limits in (self.options.atol, self.options.rtol))
+        return self if all(limit is None for limit in typed_limits) else Simple(self.options, self.detail)
 
     def judge(self, candidate: Array, reference: Array, output: str) -> DetailedVerdict:
         """Return the verdict on one output."""
@@ -150,9 +151,9 @@ class MeasuredJudge(OutputJudge):
         lost = self.rounding.lost(output, reference, count=count)
         if lost is not None and 2 * int(np.count_nonzero(lost)) > lost.size:
             if is_inner:
-                return replace(verdict, passed=True, reason=sentences.MAY_BE_LOST)
+                return replace(verdict, passed=True, reason=MAY_BE_LOST)
             if 2 * int(np.count_nonzero(finite_places(candidate))) < candidate.size:
-                return replace(verdict, passed=False, reason=f"{verdict.reason}; {sentences.MAY_BE_LOST}")
+                return replace(verdict, passed=False, reason=f"{verdict.reason}; {MAY_BE_LOST}")
         elif lost is not None:
             expected = expected.without(lost)
             compared = Comparison(candidate, expected)
@@ -200,17 +201,15 @@ class MeasuredJudge(OutputJudge):
     ) -> DetailedVerdict:
         """Return the verdict that follows from a judgement, with its figures and its sentence."""
         where = "" if judgement.why else judgement.where  # which says it where it is there
-        bound = sentences.explained(
-            floor.kind, judgement.bound, floor.source, on_average=judgement.on_average, where=where
-        )
+        bound = explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average, where=where)
         bound = f"{bound}; {network}" if judgement.margin < MARGIN else bound
         if judgement.word == "failed":
             return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")
         if not verdict.passed and not _is_number(verdict):
             return verdict
         if judgement.word == "passed":
-            return replace(verdict, passed=True, reason=f"{bound}{sentences.not_seen(judgement.resolution)}")
-        why = sentences.rounding_or_fault(judgement.error, judgement.bound, judgement.spread, floor.kind)
+            return replace(verdict, passed=True, reason=f"{bound}{not_seen(judgement.resolution)}")
+        why = rounding_or_fault(judgement.error, judgement.bound, judgement.spread, floor.kind)
         return self._open(verdict, output, reference, why)
 
     def _open(self, verdict: DetailedVerdict, output: str, reference: Array, why: str) -> DetailedVerdict:
@@ -241,7 +240,7 @@ def _beyond(verdict: DetailedVerdict) -> str:
     stats = verdict.stats
     if verdict.passed or stats is None or not _is_number(verdict) or stats.worst is None:
         return f"; {verdict.reason}" if verdict.reason else ""
-    return f"; {sentences.beyond_bound(stats.failed, stats.count, worst_reason(stats.worst))}"
+    return f"; {beyond_bound(stats.failed, stats.count, worst_reason(stats.worst))}"
 
 
 def _is_number(verdict: DetailedVerdict) -> bool:
@@ -280,3 +279,25 @@ def few_roundings(candidate: np.dtype[Any], expected: Values) -> Floor:
     units = [unit_of(kind) or UNITS["float32"] for kind in kinds]
     kind = max(kinds, key=unit_of)
     return Floor(rounded_levels(expected, sum(map(operator_rounding, units))), kind, f"a few roundings to {kind}")
+
+
+def beyond_bound(failed: int, count: int, worst: str) -> str:
+    """Count the elements that are off by more than rounding explains.
+
+    Args:
+        failed: Elements beyond the bound.
+        count: All elements.
+        worst: Place and values of the worst element, in words.
+    """
+    return f"{failed} of {counted(count, 'element')} {'is' if failed == 1 else 'are'} beyond it, {worst}"
+
+
+def not_seen(resolution: float) -> str:
+    """Give the size of the faults that a pass would not have shown, as a share of what values vary by."""
+    return f"; a fault below {100.0 * resolution:.2g} % of what its values vary by would not show" if resolution else ""
+
+
+def rounding_or_fault(error: float, bound: float, spread: float, kind: str) -> str:
+    """Say of an error that rounding may make it, and that it is no small one."""
+    could = f"rounding to {kind} alone could move it by {bound:.2g}"
+    return f"it is off by {error:.2g}, {could}, and its values span {spread:.2g}"

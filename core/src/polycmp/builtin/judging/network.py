@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from polycmp import sentences
+from collections.abc import Sequence
+
 from polycmp.builtin.judging.types import types_inside
 from polycmp.builtin.judging.verdict import Network
 from polycmp.errors import ModelError
 from polycmp.graph import ModelGraph
 from polycmp.runs import CompareNetworks
+from polycmp.sentences import counted
 from polycmp.tensors import TensorMetadata
 
 
@@ -34,5 +36,18 @@ def network_of(
     if comparison is None:
         return "", ""
     if comparison.faults:
-        return "other", sentences.different_networks(comparison.faults)
-    return ("same", sentences.same_network(comparison.compared)) if comparison.is_same and is_one_backend else ("", "")
+        return "other", different_networks(comparison.faults)
+    return ("same", same_network(comparison.compared)) if comparison.is_same and is_one_backend else ("", "")
+
+
+def same_network(compared: int) -> str:
+    """Say of two files that rounding alone is left to explain what their outputs differ by."""
+    return f"the files hold the same network, {counted(compared, 'constant')} compared up to their grids"
+
+
+def different_networks(faults: Sequence[str]) -> str:
+    """Say by what two files differ that no tool changes on purpose."""
+    more = len(faults) - 1
+    return f"the files hold different networks: {faults[0]}" + (
+        f", and {counted(more, 'more difference')}" if more else ""
+    )

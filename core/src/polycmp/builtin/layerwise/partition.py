@@ -94,9 +94,9 @@ class GraphCuts:
         computed = [name for node in nodes for name in node.outputs]
         computed_names = set(computed)
         read = dict.fromkeys(name for node in nodes if self._matters(node) for name in node.inputs)
-        given = [name for name in read if name not in computed_names and name not in self.static]
-        given += [name for known in read for name in sorted(self.again.get(known, ()))]
-        inputs = tuple(dict.fromkeys(given))
+        needed = [name for name in read if name not in computed_names and name not in self.static]
+        needed += [name for known in read for name in sorted(self.again.get(known, ()))]
+        inputs = tuple(dict.fromkeys(needed))
         outputs = tuple(name for name in computed if self._kept(name, stop))
         alive = [*inputs, *outputs]
         return Segment(

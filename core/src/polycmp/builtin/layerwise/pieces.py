@@ -60,15 +60,15 @@ def run_in_pieces(
             as one piece.
         smallest: A piece of no more operators than this is not divided.
     """
-    made, operators = 0, stop - start
+    attempted, operators = 0, stop - start
     cuts = {place: count for place in range(start + 1, stop) if (count := crossing(place)) is not None}
     cuts[stop] = 0
     size, streak, position, failed = max(1, operators // _PARTS), 0, start, Counter[int]()
     while position < stop:
-        if made > _TOO_MANY * most:
+        if attempted > _TOO_MANY * most:
             return _hidden(works, cuts, position, stop) is not None
         end = _end(cuts, position, size)
-        made += end - position
+        attempted += end - position
         if works(Piece(position, end, True)):
             position, streak = end, streak + 1
             if streak >= _STREAK and failed[2 * size] < _STREAK:
@@ -76,14 +76,14 @@ def run_in_pieces(
             continue
         failed[size] += 1
         streak = 0
-        late = made > most * (_AHEAD + (1 - _AHEAD) * (end - start) / operators)
+        late = attempted > most * (_AHEAD + (1 - _AHEAD) * (end - start) / operators)
         if not late and end - position > smallest and end != _end(cuts, position, 1):
             size = max(1, min(size, end - position) // 2)
             continue
         reached = _hidden(works, cuts, position, end)
         if reached is None:
             return False
-        made += reached - position
+        attempted += reached - position
         position = reached
     return True
 
@@ -117,13 +117,13 @@ def shape_tensors(graph: ModelGraph) -> dict[str, frozenset[str] | None]:
     for node in graph.nodes:
         read = [name for name in node.inputs if name not in static]
         if node.op_type in _SHAPES and not node.domain and read:
-            given = frozenset(read) if read[0] in graph.inputs else shapes_of.get(read[0])
+            sources = frozenset(read) if read[0] in graph.inputs else shapes_of.get(read[0])
         elif read and all(name in shapes_of for name in read):
             known = [shapes_of[name] for name in read]
-            given = None if None in known else frozenset[str]().union(*filter(None, known))
+            sources = None if None in known else frozenset[str]().union(*filter(None, known))
         else:
             continue
-        shapes_of.update(dict.fromkeys(node.outputs, given))
+        shapes_of.update(dict.fromkeys(node.outputs, sources))
     return shapes_of
 
 

@@ -107,7 +107,7 @@ class PiecewiseRunner:
 
     def _layout(self, segment: Segment) -> GraphCuts:
         later = set(segment.outputs) - set(segment.last_use)
-        again = {name: given for name, given in self._shapes.items() if given is not None and name not in later}
+        again = {name: sources for name, sources in self._shapes.items() if sources is not None and name not in later}
         return GraphCuts(self._run.graph, segment.wanted, self._run.types(), again)
 
     def _cuts(self, layout: GraphCuts, segment: Segment) -> Callable[[int], int | None]:

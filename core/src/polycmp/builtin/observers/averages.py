@@ -121,12 +121,12 @@ def no_mean(tools: CompareFuncTools, options: Any, output: str | None = None) ->
     """
     values = {} if options is None else vars(options)
     for field_name, value, instead in tools.no_mean:
-        given = values[field_name]
-        if isinstance(given, Mapping):
-            given = tuple(given.values()) if output is None else (pick(given, output, None),)
+        settings = values[field_name]
+        if isinstance(settings, Mapping):
+            settings = tuple(settings.values()) if output is None else (pick(settings, output, None),)
         else:
-            given = (given,)
-        if any(value in item if isinstance(item, tuple) else value == item for item in given):
+            settings = (settings,)
+        if any(value in item if isinstance(item, tuple) else value == item for item in settings):
             return f"there is no mean of {field_name.replace('_', '-')} {value}", f"choose {instead}"
     return None
 

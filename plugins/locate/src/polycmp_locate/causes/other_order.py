@@ -44,8 +44,8 @@ def ask(case: Case) -> Judged | None:
     if setting.pairing is None or not setting.pairing.recorded or not whole.beyond:
         return None
     names = list(whole.beyond)
-    for name, given in whole.feed.items():
-        for words, array in _orders(name, to_numpy(given)):
+    for name, value in whole.feed.items():
+        for words, array in _orders(name, to_numpy(value)):
             outputs = setting.candidate.run_whole({**whole.feed, name: array}, names)
             if outputs is not None and all(
                 whole.is_explained(output, outputs[output], whole.expected[output]) for output in names

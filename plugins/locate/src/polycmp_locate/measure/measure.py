@@ -164,8 +164,8 @@ class _Tester:
                     alone = replace(alone, is_decided_otherwise=turned)
         measured = replace(measured, standalone=alone)
         if alone is not None and alone.steps is None and row.unit and _may_jump(row.node) and is_culprit(measured):
-            made = expected[row.tensor] if expected is not None else reference[row.tensor]
-            jumped = self._tester.with_jumps(alone, row, inputs, made, kinds, standalone_limit(measured))
+            right_output = expected[row.tensor] if expected is not None else reference[row.tensor]
+            jumped = self._tester.with_jumps(alone, row, inputs, right_output, kinds, standalone_limit(measured))
             return replace(measured, standalone=jumped)
         return measured
 

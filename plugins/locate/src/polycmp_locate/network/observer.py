@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import ModelError, PolycmpError
 from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph, weight_values
+from polycmp.sentences import shortened
 from polycmp.spec import RunObserver
 
 if TYPE_CHECKING:
@@ -74,9 +75,9 @@ def _on_draws(model: Model) -> Iterator[str]:
     except PolycmpError:
         return
     if nodes:
-        more = f" and {len(nodes) - 1} more" if len(nodes) > 1 else ""
+        operators = shortened([node.label for node in nodes], 1)
         yield (
-            f"{nodes[0].label}{more} of {model.path} {'draw' if more else 'draws'} random numbers, others in each "
+            f"{operators} of {model.path} {'draws' if len(nodes) == 1 else 'draw'} random numbers, others in each "
             "backend and run: polycmp locate gives the same to both sides and compares all else"
         )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from polycmp.graph import GraphNode
 from polycmp.precision import UNITS
-from polycmp.sentences import counted
+from polycmp.sentences import counted, listed
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.source import source_of
 from polycmp_locate.pairing.words import all_of, pairing_notes, reads_otherwise
@@ -301,10 +301,10 @@ def _overflow(located: Located) -> str:
     rows = _overflows(located.judged.rows)
     if not rows:
         return ""
-    first, more = rows[0], f" and {len(rows) - 1} more" if len(rows) > 1 else ""
+    first, tensors = rows[0], listed([row.tensor for row in rows], 1)
     magnitude = first.reference.scale if first.reference is not None else 0.0
     return (
-        f"; but {first.type.partition('[')[0]} cannot hold {first.tensor!r}{more}, the output of {first.node.label}, "
+        f"; but {first.type.partition('[')[0]} cannot hold {tensors}, the output of {first.node.label}, "
         f"which reaches {magnitude:.3g} in {located.reference}: a backend that keeps it in that type overflows"
     )
 
@@ -324,17 +324,13 @@ def _overflows(rows: Sequence[Row]) -> list[Row]:
 def _turned(row: Row) -> str:
     """Describe how rounding became a difference that the outputs show."""
     kind = "a tie of rounding" if row.in_steps and row.max_abs <= 1.0 else "a decision between nearly equal values"
-    count = row.stats.count if row.stats is not None else 0
-    some = f"{_differing(row)} of {count} elements" if count else "elements"
+    stats = row.stats
+    some = f"{stats.failed} of {stats.count} elements" if stats is not None and stats.count else "elements"
     by = "one step" if row.in_steps and row.max_abs <= 1.0 else f"up to {row.max_abs:.3g}"
     return (
         f"in {row.tensor!r}, the output of {row.node.label}, {some} are off by {by}, {kind}, and the outputs differ "
         "from there on"
     )
-
-
-def _differing(row: Row) -> int:
-    return row.stats.failed if row.stats is not None else 0
 
 
 def _ill(located: Located) -> str:

@@ -37,8 +37,8 @@ def rounding_of_outputs(
 def _judging(resolved: Resolved, tolerances: Tolerances, candidate: str, reference: str) -> JudgeByRounding:
     """Return what judges by tolerances that are measured, with the options that were given beside them."""
     plan = resolved.plan.compare
-    given = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
-    options = given if is_measured(plan) and given is not None else SimpleOptions()
+    simple_options = next((choice.options for choice in plan.functions if choice.name == DEFAULT_COMPARE), None)
+    options = simple_options if is_measured(plan) and simple_options is not None else SimpleOptions()
 
     def judge_by_rounding(feed: Feed, outputs: Sequence[str]) -> CompareFunction:
         tolerances.begin(feed, outputs)

@@ -55,9 +55,9 @@ class OneHot_11(OpRun):  # type: ignore[misc]
 
     def _run(self, indices: Any, depth: Any, values: Any, *, axis: int = -1) -> tuple[Any]:
         size = int(np.reshape(depth, ()))
-        given = np.expand_dims(np.asarray(indices).astype(np.int64), axis)
-        classes = np.moveaxis(np.arange(size).reshape(size, *(1,) * (given.ndim - 1)), 0, axis)
-        return (np.where(classes == np.where(given < 0, given + size, given), values[1], values[0]),)
+        positions = np.expand_dims(np.asarray(indices).astype(np.int64), axis)
+        classes = np.moveaxis(np.arange(size).reshape(size, *(1,) * (positions.ndim - 1)), 0, axis)
+        return (np.where(classes == np.where(positions < 0, positions + size, positions), values[1], values[0]),)
 
 
 class OneHot_9(OneHot_11):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
-from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, output_option, verbosity_params
+from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, output_option
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

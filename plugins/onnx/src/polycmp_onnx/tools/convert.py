@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import examples
+from polycmp.command import examples, verbosity_params
 from polycmp.errors import ModelError, UsageError
 from polycmp.model import Model
 from polycmp.spec import opt
@@ -18,7 +18,6 @@ from polycmp_onnx.tools.frame import (
     output_option,
     refuse_to_overwrite_weights,
     tell,
-    verbosity_params,
 )
 from polycmp_onnx.tools.model_command import ModelCommand
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from polycmp.sentences import counted
+from polycmp.sentences import counted, shortened
 
 #: Severities of findings, as the report spells them, and as people read them.
 LEVELS = {"exception": "error", "warning": "warning", "info": "note"}
@@ -94,9 +94,8 @@ class LintReport:
         ordered = sorted(groups.items(), key=lambda item: list(LEVELS).index(item[0][0]))
         following = [key[2] for key, _ in ordered[1:]] + [""] * bool(ordered)
         for ((level, message, hint, op), nodes), next_hint in zip(ordered, following, strict=True):
-            names = nodes if every else nodes[:SHOWN]
-            more = f" and {len(nodes) - len(names)} more" if len(names) < len(nodes) else ""
-            where = f"{', '.join(names)}{more}{f' ({op})' if op else ''}: " if nodes else ""
+            names = shortened(nodes, len(nodes) if every else SHOWN)
+            where = f"{names}{f' ({op})' if op else ''}: " if nodes else ""
             yield f"{LEVELS[level]:<8}{where}{message}"
             if hint and hint != next_hint:  # what mends several findings in a row is told once
                 yield f"{'':<8}  next: {hint}"

@@ -67,14 +67,6 @@ class VerifySection:
     )
 
 
-def verbosity_params() -> list[click.Parameter]:
-    """Return the options of how much to say."""
-    return [
-        click.Option(["-v", "--verbose"], count=True, help="Show more messages; may be repeated."),
-        click.Option(["-q", "--quiet"], count=True, help="Show fewer messages; may be repeated."),
-    ]
-
-
 def model_argument() -> click.Parameter:
     """Return the argument for the model."""
     return click.Argument(["model"], required=False)

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.sentences import counted
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
-from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, read_onnx, verbosity_params
+from polycmp_onnx.tools.frame import ReadSection, model_argument, open_onnx, read_onnx
 from polycmp_onnx.tools.model_command import ModelCommand
 
 if TYPE_CHECKING:

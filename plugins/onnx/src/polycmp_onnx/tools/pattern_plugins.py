@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.spec import opt
 from polycmp.terminal import echo, visible
-from polycmp_onnx.tools.frame import model_argument, output_option, verbosity_params
+from polycmp_onnx.tools.frame import model_argument, output_option
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation

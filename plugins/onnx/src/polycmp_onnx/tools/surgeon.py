@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from polycmp.command import BackendCommand, examples
+from polycmp.command import BackendCommand, examples, verbosity_params
 from polycmp.sentences import counted
 from polycmp_onnx.tools.frame import (
     OutsideSection,
@@ -18,7 +18,6 @@ from polycmp_onnx.tools.frame import (
     model_argument,
     open_onnx,
     output_option,
-    verbosity_params,
 )
 from polycmp_onnx.tools.surgeon_sections import (
     ExtractSection,

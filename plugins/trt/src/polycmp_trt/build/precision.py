@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import BackendError, PluginError
 from polycmp.loader import Loader, immediate, resolve
-from polycmp_trt.features import has_enum, release, require, supports
+from polycmp_trt.features import has, release, require, supports
 
 if TYPE_CHECKING:
     import tensorrt as trt
@@ -95,7 +95,7 @@ def _has_flag(name: str) -> bool:
 def _require_convertible(name: str, from_onnx: bool) -> None:
     convertible = name in {"fp16", "bf16", "int8"} and supports("strongly_typed")
     if name == "bf16":
-        convertible = convertible and has_enum("DataType", "BF16")
+        convertible = convertible and has("DataType.BF16")
     if not convertible:
         if name == "bf16":
             raise BackendError(

@@ -251,10 +251,10 @@ class Comparison(Answer, Mapping[str, OutputResult]):
         return worst
 
     def __getitem__(self, output: str) -> OutputResult:
-        given: object = output  # whatever a type checker would say
-        if not isinstance(given, str):
+        key: object = output  # whatever a type checker would say
+        if not isinstance(key, str):
             known = did_you_mean("", self._worst)
-            raise UnknownOutputError(f"outputs are found by their names, and {given!r} is none", why=known)
+            raise UnknownOutputError(f"outputs are found by their names, and {key!r} is none", why=known)
         if output not in self._worst:
             raise UnknownOutputError(f"no output {output!r} was compared", why=did_you_mean(output, list(self._worst)))
         return self._worst[output]

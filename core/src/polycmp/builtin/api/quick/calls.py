@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import click
+from numpy.typing import ArrayLike
 
 from polycmp.builtin.api.quick.answers import Comparison, Located, Run
-from polycmp.builtin.api.quick.array_types import Data
 from polycmp.command import BackendCommand, BackendContext, Invocation
 from polycmp.errors import DataError, InvalidValueError, PolycmpError, UsageError
 from polycmp.options import OptionValues, spell
@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.results import Outcome
 
+#: Outputs of one model call: arrays by name. Tuples and lists in it stand for outputs that are numbered.
+Outputs: TypeAlias = Mapping[str, "ArrayLike | Sequence[ArrayLike] | None"]
+#: A file or folder of outputs, one array, outputs by name, or a list of such outputs, one for each input.
+Data: TypeAlias = "str | os.PathLike[str] | ArrayLike | Outputs | Sequence[Outputs] | Iterable[Outputs]"
 #: One tolerance for all outputs, or one for each by its name.
 Tolerance: TypeAlias = "float | Mapping[str, float]"
 #: Names of compare functions: one, or several that must all pass.

@@ -1,0 +1,81 @@
+"""Executors of other packages, found through the hook; and many cases in little memory."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n[[case]]\nmodel = "*.onnx"\n'
+PLUGIN = """
+from polycmp_suite.spec import ExecutorSpec, executor_hookimpl
+
+@executor_hookimpl
+def polycmp_suite_executors():
+    yield ExecutorSpec("mine", "Mine", "my_cluster.executor:MyExecutor")
+    yield ExecutorSpec("lacking", "Lacks a module", "my_cluster.executor:MyExecutor", ("no_such_module",), "get it")
+    yield ExecutorSpec("absent", "Is not there", "my_cluster.nowhere:MyExecutor")
+"""
+EXECUTOR = """
+from polycmp_suite.spec import Ended, Started
+
+class MyExecutor:
+    def __init__(self, resources):
+        self.resources = resources
+
+    def run(self, queue):
+        while (job := queue.take()) is not None:
+            yield Started(job, "machine 7")
+            yield Ended(job, 0, 1.5, where="machine 7")
+"""
+
+
+def install(site: Path, name: str, **modules: str) -> None:
+    """Put a package with an entry point for executors into a folder."""
+    package = site / name
+    package.mkdir(parents=True)
+    for module, text in {"__init__": "", **modules}.items():
+        (package / f"{module}.py").write_text(text)
+    info = site / f"{name}-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[polycmp_suite]\n{name} = {name}.plugin\n")
+
+
+@pytest.fixture
+def with_plugins(suite, tmp_path_factory, monkeypatch):
+    site = tmp_path_factory.mktemp("site")
+    install(site, "my_cluster", plugin=PLUGIN, executor=EXECUTOR)
+    install(site, "broken_cluster", plugin="raise RuntimeError('no such thing')\n")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")])))
+    suite.write(HEAD)
+    return suite
+
+
+def test_a_package_brings_an_executor_whatever_another_does(with_plugins):
+    with_plugins.process("suite.toml", "--executor", "mine", status=0)
+    results = with_plugins.results()
+    assert {item["where"] for item in results.values()} == {"machine 7"}
+    assert {item["state"] for item in results.values()} == {"passed"}
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("lacking", "the executor 'lacking' lacks the module 'no_such_module'"),
+        pytest.param("absent", "the executor 'absent' cannot be imported", marks=pytest.mark.corpus),
+        pytest.param("nobody", "the plugin broken_cluster does not work", marks=pytest.mark.corpus),
+    ],
+)
+def test_an_executor_that_cannot_be_had_is_said(with_plugins, name, words):
+    done = with_plugins.process("suite.toml", "--executor", name, status=3)
+    assert words in done.stderr
+    assert "next:" in done.stderr
+    assert not (with_plugins.folder / "suite-results").exists()
+
+
+def test_an_executor_that_nobody_has_is_wrong_usage(suite):
+    suite.write(HEAD)
+    done = suite.process("suite.toml", "--executor", "locla", status=2)
+    assert "did you mean 'local'?" in done.stderr

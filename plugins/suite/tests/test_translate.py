@@ -1,0 +1,55 @@
+"""Settings of a case, of its run file and of all cases as a command."""
+
+from __future__ import annotations
+
+
+def test_a_run_file_is_a_case(suite):
+    """What `polycmp run --write-config` writes is what a case reads."""
+    import subprocess
+    import sys
+
+    words = [
+        "run",
+        "one.onnx",
+        "-b",
+        "onnxrt:optimization=off",
+        "-b",
+        "onnx",
+        "--rtol",
+        "0.05",
+        "--write-config",
+        "c.toml",
+    ]
+    subprocess.run([sys.executable, "-m", "polycmp", *words], cwd=suite.folder, check=True, capture_output=True)
+    suite.write('[[case]]\nconfig = "c.toml"\n')
+    done = suite("suite.toml", "--dry-run", status=0)
+    assert done.stdout.split() == [
+        "polycmp",
+        "run",
+        "one.onnx",
+        "-b",
+        "onnxrt:optimization=off",
+        "-b",
+        "onnx",
+        "--rtol",
+        "0.05",
+    ]
+
+
+def test_a_case_wins_over_its_run_file_and_the_defaults(suite):
+    (suite.folder / "c.toml").write_text('model = "two.onnx"\nbackend = ["onnxrt", "onnx"]\nrtol = 0.5\natol = 0.25\n')
+    suite.write('[defaults]\nrtol = 0.125\nmodel = "one.onnx"\n[[case]]\nconfig = "c.toml"\natol = 1.0\n')
+    done = suite("suite.toml", "--dry-run", status=0)
+    assert done.stdout.split() == [
+        "polycmp",
+        "run",
+        "two.onnx",
+        "-b",
+        "onnxrt",
+        "-b",
+        "onnx",
+        "--rtol",
+        "0.5",
+        "--atol",
+        "1.0",
+    ]
