@@ -108,6 +108,8 @@ HARMLESS_OPTIONS = frozenset(
     ]
 )
 
+#: Types that execution providers may calculate in, the coarsest last.
+COARSENESS = ("tf32", "float16", "bfloat16", "int8")
 #: Options with which execution providers calculate in a coarser type than the model's: what they are by default (NVIDIA
 #: says so of TF32 on its GPUs since Ampere, Qualcomm of float16 on its devices), and the type.
 _NARROWING = {

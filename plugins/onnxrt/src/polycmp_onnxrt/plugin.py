@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.spec import RunnerSpec, RunnerTools, Switch, check_at_least_one, hookimpl, opt
 from polycmp_onnxrt.choices import (
+    COARSENESS,
     HARMLESS_ENTRIES,
     RULE_SETS,
     RULES,
@@ -120,10 +121,8 @@ class OnnxrtTools(RunnerTools):
 
     def precision(self, model: ModelHandle, options: Any) -> str:
         """Return the coarsest type in which the execution providers may calculate; empty where they take no other."""
-        from polycmp.precision import UNITS
-
         allowed = (name for text in options.providers for name in narrowed_types(text))
-        return max(allowed, key=UNITS.__getitem__, default="")
+        return max(allowed, key=COARSENESS.index, default="")
 
 
 def loader_arguments(options: Options) -> dict[str, Any]:

@@ -218,7 +218,7 @@ def one_tie(values: Values, step: float) -> tuple[Level, ...]:
         values: The tensor.
         step: The distance of neighbouring numbers.
     """
-    share = step / MARGIN
+    share = step / MARGIN if MARGIN else 0.0
     sizes = (part.size for part in values.scales.parts(values.array))
     return tuple(Level(share, share / math.sqrt(max(size, 1))) for size in sizes)
 
