@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polycmp.errors import BackendError, PluginError, UsageError
+from polycmp.errors import BackendError, UsageError
 from polycmp.loader import Loader, exact_path, immediate, keyword_aliases
 from polycmp.runner import usable_cores
 from polycmp_onnxrt.choices import CPU, OPTIMIZATION_LEVELS, parse_optimization
@@ -130,12 +130,13 @@ class SessionFromOnnx(Loader[Any]):
             session = self._mapping_session(ort, path, providers)
         if session is None:
             options = self._session_options(ort)
+            if any(provider.library for provider in providers):
+                add_providers(ort, options, providers)
+                providers = []  # the session takes them from its options
             source, name = self._source(ort, options)
             with source as path_or_bytes:
                 try:
                     session = self._session(ort, path_or_bytes, options, providers)
-                except PluginError:
-                    raise
                 except Exception as error:
                     self._explain_with_the_loader(error)
                     raise loading_failed(error, model=name) from error
@@ -143,13 +144,11 @@ class SessionFromOnnx(Loader[Any]):
         return session
 
     def _session(self, ort: Any, path_or_bytes: Any, options: Any, providers: Sequence[ChosenProvider]) -> Any:
-        chosen: dict[str, Any] = {}
-        if any(provider.library for provider in providers):
-            add_providers(ort, options, providers)
-        else:
-            chosen["providers"] = [(provider.name, provider.options) for provider in providers]
+        wanted = [(provider.name, provider.options) for provider in providers] or None
         disabled = list(self.disable_optimizers) or None
-        return ort.InferenceSession(path_or_bytes, options, **chosen, disabled_optimizers=disabled, enable_fallback=0)
+        return ort.InferenceSession(
+            path_or_bytes, options, providers=wanted, disabled_optimizers=disabled, enable_fallback=0
+        )
 
     def _mapping_session(self, ort: Any, path: str, providers: Sequence[ChosenProvider]) -> Any:
         """Return a session that maps the weights from the model's file; None where it does not come about so."""

@@ -163,7 +163,9 @@ def floor_of(
         else:
             sources.append(f"{side_kind} measured with {sampled.backend}")
         levels.append(least if measured is None else tuple(a.at_least(b) for a, b in zip(measured, least, strict=True)))
-    both = tuple(a + b + tie for a, b, tie in zip(*levels, one_tie(expected, step), strict=True))
+    both = tuple(a + b for a, b in zip(*levels, strict=True))
+    if step:
+        both = tuple(level + tie for level, tie in zip(both, one_tie(expected, step), strict=True))
     finest = min(zip(kinds, levels, strict=True), key=lambda pair: unit_of(pair[0]))[1]
     return Floor(both, kind, " and ".join(dict.fromkeys(sources)), finest)
 
@@ -356,7 +358,7 @@ class RoundingTolerances:
 
     def _inside_both(self, backend: ResolvedBackend, exact: ModelGraph, real: str) -> Side:
         """Return the types of a backend whose model rounds to what the reference's does: each tensor to its own."""
-        steps = shared_roundings(exact, max("float32", backend.precision, key=unit_of))
+        steps = shared_roundings(exact, backend.precision)
         if backend.precision:
             return Side({"": real, **steps}, real)
         types = own_types(exact, self._feed)

@@ -271,7 +271,7 @@ def shared_roundings(graph: ModelGraph, kind: str) -> dict[str, Rounding]:
 
     Args:
         graph: The model.
-        kind: The coarsest type in which a backend calculates what it makes codes of.
+        kind: The coarsest type in which a backend calculates what it makes codes of; empty for the model's own.
     """
     steps = {
         name: _step(graph, node) for node in graph.nodes if node.op_type == "DequantizeLinear" for name in node.outputs
@@ -293,10 +293,10 @@ def beside_ties(kind: str, reach: float) -> float:
     partial sums, which may be as large as the largest number that has a code, however small is what is left of them.
 
     Args:
-        kind: The type in which the numbers are rounded before.
+        kind: The type in which the numbers are rounded before; of types finer than float32, float32.
         reach: The largest number that has a code.
     """
-    return 2.0 * operator_rounding(unit_of(kind)) * reach
+    return 2.0 * operator_rounding(max(unit_of(kind), UNITS["float32"])) * reach
 
 
 def _reach(graph: ModelGraph, node: GraphNode) -> float:

@@ -699,7 +699,9 @@ def _by_opset(name: str, node: GraphNode, twin: GraphNode) -> str:
     told, also_told = (one.attributes.get(name) for one in (node, twin))
     if told is not None and told == also_told:
         return f": both files say {_shown(told)}, of which their opsets make something else"
-    if told is also_told and max(len(node.inputs), len(twin.inputs)) == 1:  # nor does a constant say it
+    if (
+        told is None and also_told is None and max(len(node.inputs), len(twin.inputs)) == 1
+    ):  # nor does a constant say it
         return ": neither file says so, but the opset of each"
     return ""
 

@@ -81,11 +81,7 @@ def rounded_to(graph: SharedGraph, quantised: ModelGraph, *, is_reference: bool)
         is_reference: Whether the one that rounds less is the reference's.
     """
     exact, parts = graph.side.graph, [node for node in graph.nodes if isinstance(node, PartNode)]
-    shared = {
-        name: beside_ties(max(node.apart, "float32", key=unit_of), reach)
-        for node in parts
-        for name, reach in node.shared_steps.items()
-    }
+    shared = {name: beside_ties(node.apart, reach) for node in parts for name, reach in node.shared_steps.items()}
     if not is_reference:  # parts call what is rounded alike as the reference does
         candidate_names = {node.counterpart: graph.model_names[name] for node in parts for name in node.outputs}
         shared = {candidate_names[name]: kind for name, kind in shared.items() if name in candidate_names}
