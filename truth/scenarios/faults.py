@@ -223,5 +223,13 @@ _RACES = [
     Scenario(f"{name}: a race at {operator}", name, "race", at(operator, verdicts=(UNSTEADY,)), f"race:at={operator}")
     for name, operator in (("residual", "s1.c1"), ("encoder", "l0.n1"), ("lstm", "r0.all"))
 ]
+#: A race in a fused kernel, which is gone where one looks.
+_RACING_PAIRS = [
+    Scenario(
+        f"{name}: a race of {inside} and {wrong} together", name, "a fused pair", Expect((FUSED,), (wrong, inside)),
+        f"race:at={wrong},inside={inside},share=0.5",
+    )
+    for name, wrong, inside in _FUSED[:2]
+]  # fmt: skip
 
-SCENARIOS = (*_MADE, *_ALTERED, *_SPECIAL, *_PAIRS, *_SATURATED, *_RACES)
+SCENARIOS = (*_MADE, *_ALTERED, *_SPECIAL, *_PAIRS, *_SATURATED, *_RACES, *_RACING_PAIRS)

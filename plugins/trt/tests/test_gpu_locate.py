@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import faulty_models
 import numpy as np
+import onnx
 import pytest
-from onnx import helper
+from onnx import TensorProto, helper
+from small_models import save_graph
 
 from polycmp.model import Model
 from polycmp.plugins import Registry
@@ -117,6 +119,55 @@ def test_what_is_calculated_in_float32_is_handed_on_in_float32(call, tmp_path):
         kept = ",".join(f"{name}:float32" for name in names)
         candidate = f"trt:fp16,precision_constraints=obey,layer_precisions=[{kept}]"
         assert call("run", model, "-b", candidate, "-b", "onnxrt")[0] == status
+
+
+def edge_scores(path):
+    """Write the scores of edges in a graph network: rows of one table times those of another, summed by heads.
+
+    TensorRT 8.6 compiles it as a whole, and reads what nothing wrote: NVIDIA/TensorRT#3645.
+    """
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Gather", ["center", "rows"], ["g"], name="gather"),
+        helper.make_node("MatMul", ["g", "w_query"], ["q0"], name="query"),
+        helper.make_node("Add", ["q0", "b_query"], ["q1"], name="query_bias"),
+        helper.make_node("Reshape", ["q1", "heads"], ["q"], name="query_heads"),
+        helper.make_node("MatMul", ["neighbour", "w_key"], ["k0"], name="key"),
+        helper.make_node("Add", ["k0", "b_key"], ["k1"], name="key_bias"),
+        helper.make_node("Reshape", ["k1", "heads"], ["k"], name="key_heads"),
+        helper.make_node("Mul", ["q", "k"], ["qk"], name="times"),
+        helper.make_node("ReduceSum", ["qk", "last"], ["y"], name="sum", keepdims=0),
+    ]
+    shapes = {"w_query": (64, 64), "b_query": (64,), "w_key": (64, 64), "b_key": (64,)}
+    weights = [(name, (rng.standard_normal(shape) / 8).astype(np.float32)) for name, shape in shapes.items()]
+    weights += [("heads", np.int64([-1, 8, 8])), ("last", np.int64([-1]))]
+    inputs = [("center", TensorProto.FLOAT, [20, 64]), ("neighbour", TensorProto.FLOAT, [100, 64])]
+    inputs += [("rows", TensorProto.INT64, [100])]
+    return save_graph(path, nodes, inputs, [("y", TensorProto.FLOAT, [100, 8])], weights, opset=13)
+
+
+def test_what_is_compiled_wrongly_together_is_named_with_the_outputs_that_keep_it_apart(call, tmp_path):
+    model, marked = edge_scores(tmp_path / "m.onnx"), str(tmp_path / "marked.onnx")
+    if call("run", model, "-b", "trt", "-b", "onnxrt")[0] == 0:
+        pytest.skip("this TensorRT computes it rightly")
+    status, text, report = call("locate", model, "-b", "trt", "-b", "onnxrt", "--save-marked", marked)
+    assert (status, report["words"]) == (1, "probing removes the fault"), text
+    assert {"times", "sum"} <= {node["name"] for node in report["fused"]["operators"]}, text
+    assert report["fused"]["replaced_by"], text
+    assert call("run", marked, "-b", "trt", "-b", "onnxrt")[0] == 0
+
+
+def test_layers_of_an_engine_are_written_as_a_model(call, convolutions, tmp_path):
+    layers = tmp_path / "layers.onnx"
+    status, text, _ = call("run", convolutions, "-b", f"trt:save_layers={layers}", "-b", "onnxrt")
+    assert status == 0, text
+    graph = onnx.load(layers).graph
+    assert [value.name for value in (*graph.input, *graph.output)] == ["x", "y"]
+    [first, second] = graph.node
+    assert (list(first.input), list(second.output)) == (["x"], ["y"]), "copies into other layouts are left out"
+    assert list(first.output) == list(second.input)
+    assert "conv0" in first.name
+    assert "relu0" in first.name
 
 
 def test_what_tensorrt_does_not_show_is_left_out(call, tmp_path):

@@ -22,6 +22,9 @@ class RaceOptions:
     """Options of the backend `race`."""
 
     at: str = opt("", help="The tensor that is another one in each run.", metavar="TENSOR")
+    inside: str = opt(
+        "", help="The tensor that a fused kernel would not keep; none for a race by itself.", metavar="TENSOR"
+    )
     share: float = opt(0.01, help="By which share of its value at most.")
 
 

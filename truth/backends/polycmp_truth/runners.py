@@ -24,30 +24,32 @@ class TogetherRunner(FaultyRunner):
     Args:
         graph: Gives the model as a graph.
         make: Makes ONNX Runtime's runner for what a loader gives.
-        options: What goes wrong.
+        options: Which tensor is wrong, and which one a fused kernel would not keep.
         name: The label in reports.
+        fault: What goes wrong: a fault of the backend faulty.
     """
 
     def __init__(
         self,
         graph: Callable[[], ModelGraph],
         make: Callable[[Loader[Any]], Runner],
-        options: TogetherOptions,
+        options: TogetherOptions | RaceOptions,
         name: str,
+        fault: str = "row-noise",
     ) -> None:
-        super().__init__(graph, make, options.fault, options.at, name, whole=False)
+        super().__init__(graph, make, fault, options.at, name, whole=False)
         self._inside = options.inside
 
     def activate_impl(self) -> None:
         """Load the graph; without the pair, or with what is between them as an output, nothing goes wrong."""
         super().activate_impl()
         made = {name for node in self._graph.nodes for name in node.outputs}
-        if self._inside not in made or self._inside in self._graph.outputs:
+        if self._inside and (self._inside not in made or self._inside in self._graph.outputs):
             self._node = None
 
 
-class RaceRunner(FaultyRunner):
-    """Makes one tensor another one in each run.
+class RaceRunner(TogetherRunner):
+    """Makes one tensor another one in each run; with a tensor inside, only where that is not looked at.
 
     Args:
         graph: Gives the model as a graph.
@@ -59,7 +61,7 @@ class RaceRunner(FaultyRunner):
     def __init__(
         self, graph: Callable[[], ModelGraph], make: Callable[[Loader[Any]], Runner], options: RaceOptions, name: str
     ) -> None:
-        super().__init__(graph, make, "row-noise", options.at, name, whole=False)
+        super().__init__(graph, make, options, name)
         self._share = options.share
 
     def _faulty(self, node: GraphNode, given: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,7 +91,7 @@ def _parts(model: Model, name: str) -> tuple[Callable[[], ModelGraph], Callable[
 
 def make_together(model: Model, options: TogetherOptions, *, name: str) -> TogetherRunner:
     """Return the backend `together`."""
-    return TogetherRunner(*_parts(model, name), options, name)
+    return TogetherRunner(*_parts(model, name), options, name, options.fault)
 
 
 def make_race(model: Model, options: RaceOptions, *, name: str) -> RaceRunner:

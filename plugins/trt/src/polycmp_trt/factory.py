@@ -33,7 +33,7 @@ from polycmp_trt.options import Options
 from polycmp_trt.run.build_runner import BuildRunner
 from polycmp_trt.run.runner import TrtRunner
 from polycmp_trt.run.runtime import LoadPlugins, LoadRuntime, OnDevice
-from polycmp_trt.show.onnx_like import OnnxLikeFromNetwork
+from polycmp_trt.show.onnx_like import OnnxLikeFromNetwork, SaveLayers
 
 if TYPE_CHECKING:
     import onnx
@@ -65,6 +65,8 @@ def make_runner(model: Model, options: Options | None, *, name: str) -> TrtRunne
         engine = engine_from_source(
             source, options, model.input_shapes, model.data_loader, timings, shared_types(model, options)
         )
+    if options.save_layers:
+        engine = SaveLayers(engine, options.save_layers)
     if options.build_only:
         return BuildRunner(engine, name, options.device)
     budget, percent = _budget(options.weight_streaming_budget)

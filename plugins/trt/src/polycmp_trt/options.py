@@ -264,6 +264,12 @@ class Options:
     )
     # Engine and running
     save_engine: str = opt("", help="Write the engine.", alias="--save-engine", metavar="FILE", writes=True)
+    save_layers: str = opt(
+        "",
+        help="Write the engine's layers, each with the layers of the network that it computes, as a model for viewers.",
+        metavar="FILE.onnx",
+        writes=True,
+    )
     load_runtime: str = opt(
         "", help="A lean runtime to run the engine with.", alias="--load-runtime", metavar="FILE", executes=True
     )

@@ -25,10 +25,11 @@ def polycmp_runners() -> Iterator[RunnerSpec]:
 
 
 class TrtTools(RunnerTools):
-    """A compiler that may use smaller types, and whose tactics can be left out."""
+    """A compiler that may use smaller types, whose tactics can be left out, and that tells what it fused."""
 
     aliases = ("tensorrt",)
     compiles = True
+    rewritten = "save_layers"
     narrows = (
         ("tf32", "tf32"),
         ("fp16", "float16"),

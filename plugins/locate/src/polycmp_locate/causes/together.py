@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise import PartitionedRun, a_few
+from polycmp.layerwise import PartitionedRun, a_few, final_outputs
 from polycmp_locate.causes.case import Case
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.trials.fusion import around
@@ -19,6 +19,8 @@ from polycmp_locate.trials.switches import TRIALS, Cured, find_cure
 from polycmp_locate.values.judged import FUSION, Fused, Judged, Probe
 from polycmp_locate.values.measured import Row
 
+#: What helps where no setting does: the trial that named the operators.
+_MARK = "; workaround: --save-marked FILE writes the model with that"
 #: Operators that a backend rewrites in one go, from which on naming them tells nothing.
 _MAX_REPLACED = 24
 
@@ -29,9 +31,11 @@ class Together:
 
     Attributes:
         label: The backend.
+        moved: Distance of its outputs from those of another run, relative; 0 where its runs agree.
     """
 
     label: str
+    moved: float = 0.0
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence: the operators, what proves it, and how to prevent it."""
@@ -41,7 +45,10 @@ class Together:
             return ""
         when = "with probes" if probe.cures else f"once {label} computes the model in parts"
         moves = f"the outputs' error of {probe.error:.2g} relative becomes {probe.probed_error:.2g} {when}"
-        hangs_on, way_round = fused.hangs_on, fused.way_round
+        if self.moved:
+            moves += f" (two runs of {label} differ by {self.moved:.2g}: it reads what nothing wrote, or a race)"
+        hangs_on = fused.hangs_on
+        way_round = fused.way_round or (_MARK if probe.cures else "")
         if not probe.cures:
             labels = fused.labels if fused.nodes else "the operators"
             return f"{FUSION}: {moves}; {labels} are right one by one, but wrong together{hangs_on}{way_round}"
@@ -59,33 +66,44 @@ class Together:
         )
 
 
-def ask(case: Case) -> Judged | None:
-    """Return the verdict on operators that a backend computes together; None if probing does not make it right."""
+def ask(case: Case, moved: float = 0.0) -> Judged | None:
+    """Return the verdict on operators that a backend computes together; None if probing does not make it right.
+
+    Args:
+        case: The case.
+        moved: Distance of the outputs of the backend's own runs, relative; 0 where they agree.
+    """
     side, whole = case.fusing_side, case.whole
     if side is None:
         return None
     probes = case.probes
+    if moved and not _stays_right(case, side, probes):
+        probes = ()
     each = side.forecast.text(len(side.graph.nodes))
     each = f"{each} each" if each else ""
     whole.on_stage(f"looking for what the backend can leave out, in up to {TRIALS} runs of the model{each}")
     fused = find_fused(side, probes, whole.is_right_on(side))
-    return _blame(case.nobody(), case.probe, side.label, side.graph, probes, fused)
+    return _blame(case.nobody(cause=Together(side.label, moved)), case.probe, side.graph, probes, fused)
 
 
-def _blame(
-    nobody: Judged, probe: Probe, label: str, graph: ModelGraph, probes: tuple[str, ...], fused: Fused | None
-) -> Judged:
+def _stays_right(case: Case, side: PartitionedRun, probes: Sequence[str]) -> bool:
+    """Return whether probes make a backend right whose runs differ, and not one run of it by chance."""
+    removes = case.whole.removes(side, case.whole.beyond, case.probe.error)
+    runs = [side.run_whole(case.whole.feed, [*final_outputs(side.graph), *probes]) for _ in range(2)]
+    return all(outputs is not None and removes(outputs) for outputs in runs)
+
+
+def _blame(nobody: Judged, probe: Probe, graph: ModelGraph, probes: tuple[str, ...], fused: Fused | None) -> Judged:
     """Return the verdict on operators that a backend fuses.
 
     Args:
-        nobody: The verdict that blames no operator.
+        nobody: The verdict that blames no operator, with its cause.
         probe: Effect of the probes on the result.
-        label: The backend.
         graph: The backend's model.
         probes: Tensors whose probing prevents the fault; empty if only cutting the model does.
         fused: Fusions that the backend reports; None if it reports none.
     """
-    judged = replace(nobody, verdict=FUSION, probe=replace(probe, cures=probes), cause=Together(label))
+    judged = replace(nobody, verdict=FUSION, probe=replace(probe, cures=probes))
     if not probes:
         text = f"{probe.sentence}; no probes in the whole model prevent it, only cutting the model does"
         return replace(judged, probe=replace(probe, sentence=text), fused=fused)
@@ -120,7 +138,7 @@ def find_fused(partitioned_run: PartitionedRun, probes: Sequence[str], cured: Cu
         cured: Says whether a backend that was told otherwise is right.
     """
     variants = partitioned_run.variants
-    if variants is None or partitioned_run.compiles:
+    if variants is None:
         return None
     cure = find_cure(partitioned_run, cured)
     rewritten = variants.rewritten()  # one run more, where probing took many

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
+from polycmp_locate.causes import together
 from polycmp_locate.causes.case import Case
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import worth_running
@@ -66,6 +67,8 @@ def ask(case: Case) -> Judged | None:
         )
         if unsteady is None:
             continue
+        if not unsteady.tensor and case.fusing_side is side:  # what is right by itself differs together
+            return together.ask(case, unsteady.moved)
         row = next((row for row in rows if row.tensor == unsteady.tensor), None)
         if row is not None and row.is_borrowed:
             unsteady = replace(unsteady, label=case.setting.candidate.label)

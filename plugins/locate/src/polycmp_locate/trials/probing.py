@@ -49,8 +49,11 @@ def is_moved(moved: float, error: float) -> bool:
 
 
 def is_removed(remaining: float, error: float) -> bool:
-    """Return whether a probe removes most of an error, by the remaining error."""
-    return remaining < error and remaining <= _EXPLAINED_SHARE * error
+    """Return whether a probe removes most of an error, by the remaining error.
+
+    An error as large as the numbers leaves nothing of them, and so does half of one that is many times as large.
+    """
+    return remaining < error and remaining <= _EXPLAINED_SHARE * min(error, 1.0)
 
 
 def is_obvious(operator_error: float, final: float) -> bool:

@@ -1,13 +1,17 @@
-"""A TensorRT network exported as an ONNX model for viewers; it cannot be run."""
+"""A TensorRT network or engine exported as an ONNX model for viewers; it cannot be run."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polycmp.errors import DataError
+from polycmp.errors import DataError, ModelError
+from polycmp.files import atomic_write
 from polycmp.loader import Loader, immediate, resolve
+from polycmp_trt.build.layers import Layer, engine_layers
 from polycmp_trt.build.network_parts import (
     layer_inputs,
     layer_outputs,
@@ -16,6 +20,7 @@ from polycmp_trt.build.network_parts import (
     network_of,
     network_outputs,
 )
+from polycmp_trt.features import import_tensorrt
 from polycmp_trt.run.layout import numpy_dtype
 from polycmp_trt.show.inspection import layer_attributes
 
@@ -23,10 +28,12 @@ if TYPE_CHECKING:
     import onnx
     import tensorrt as trt
 
-    from polycmp_trt.types import NetworkSource
+    from polycmp_trt.types import EngineSource, NetworkSource
 
 #: Weights with more elements than this are described, not copied: the model is only displayed.
 _LARGEST = 4096
+#: How the builder names the layers that it adds where two layers want other layouts of a tensor.
+_COPY = "Reformatting CopyNode"
 
 
 class OnnxLikeFromNetwork(Loader["onnx.ModelProto"]):
@@ -44,7 +51,6 @@ class OnnxLikeFromNetwork(Loader["onnx.ModelProto"]):
 
     def call_impl(self) -> onnx.ModelProto:
         """Return the `onnx.ModelProto`."""
-        import onnx
         from onnx import helper
 
         parts = resolve(self.network)
@@ -60,28 +66,125 @@ class OnnxLikeFromNetwork(Loader["onnx.ModelProto"]):
             )
             for layer in layers(network)
         ]
-        graph = helper.make_graph(
-            nodes,
-            network.name or "tensorrt",
-            [_value(tensor) for tensor in network_inputs(network)],
-            [_value(tensor) for tensor in network_outputs(network)],
-        )
-        opset = [helper.make_opsetid("tensorrt", 1), helper.make_opsetid("", 17)]
-        return helper.make_model(graph, opset_imports=opset, producer_name="polycmp", ir_version=onnx.IR_VERSION)
+        inputs = [_value(tensor.name, tensor.dtype, tensor.shape) for tensor in network_inputs(network)]
+        outputs = [_value(tensor.name, tensor.dtype, tensor.shape) for tensor in network_outputs(network)]
+        return _model(nodes, network.name, inputs, outputs)
 
 
-def _value(tensor: trt.ITensor) -> onnx.ValueInfoProto:
+class OnnxLikeFromEngine(Loader["onnx.ModelProto"]):
+    """Exports an engine as an ONNX model whose nodes are the layers that the builder made of the network's.
+
+    The name of a node tells which layers of the network it computes at once. Copies into other layouts are left out, so
+    that the tensors between nodes have the network's names.
+
+    Args:
+        engine: The engine, or a callable that makes it.
+    """
+
+    def __init__(self, engine: EngineSource) -> None:
+        self.engine = engine
+
+    def call_impl(self) -> onnx.ModelProto:
+        """Return the `onnx.ModelProto`.
+
+        Raises:
+            ModelError: The engine records only the names of its layers.
+        """
+        from onnx import helper
+
+        engine = resolve(self.engine)
+        layers = engine_layers(engine)
+        if not any(layer.outputs for layer in layers):
+            raise ModelError(
+                "the engine does not tell what its layers read and make",
+                why="it was built with another profiling_verbosity than detailed",
+                hint="build it with --profiling-verbosity detailed",
+            )
+        names = network_names(layers)
+        nodes = [
+            helper.make_node(
+                layer.kind or "Layer",
+                [names.get(name, name) for name in layer.inputs],
+                [names.get(name, name) for name in layer.outputs],
+                name=layer.name,
+                domain="tensorrt",
+            )
+            for layer in layers
+            if not layer.name.startswith(_COPY)
+        ]
+        mode = import_tensorrt().TensorIOMode
+        tensors = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
+        values = {name: _value(name, engine.get_tensor_dtype(name), engine.get_tensor_shape(name)) for name in tensors}
+        inputs = [value for name, value in values.items() if engine.get_tensor_mode(name) == mode.INPUT]
+        return _model(nodes, engine.name, inputs, [value for value in values.values() if value not in inputs])
+
+
+class SaveLayers(Loader["trt.ICudaEngine"]):
+    """Writes the layers of an engine as an ONNX model for viewers, and passes the engine on.
+
+    Args:
+        engine: The engine, or a callable that makes it.
+        path: The file to write.
+    """
+
+    def __init__(self, engine: EngineSource, path: str | Path) -> None:
+        self.engine = engine
+        self.path = path
+
+    def call_impl(self) -> trt.ICudaEngine:
+        """Return the `tensorrt.ICudaEngine` after writing its layers.
+
+        Raises:
+            FileError: The file cannot be written.
+            ModelError: The engine records only the names of its layers.
+        """
+        engine = resolve(self.engine)
+        model = OnnxLikeFromEngine(engine)()
+        with atomic_write(self.path) as file:
+            file.write(model.SerializeToString())
+        return engine
+
+
+def network_names(layers: Sequence[Layer]) -> dict[str, str]:
+    """Return the names of the tensors that copies into other layouts read or make -> the network's name for them."""
+    names: dict[str, str] = {}
+    for layer in layers:
+        if layer.name.startswith(_COPY):
+            read, made = next(iter(layer.inputs), ""), next(iter(layer.outputs), "")
+            read = names.get(read, read)
+            if read.startswith("Reformatted "):
+                names[read] = made  # the copy makes what the network knows: one of its outputs, for example
+            else:
+                names[made] = read
+    return names
+
+
+def _model(
+    nodes: Sequence[onnx.NodeProto],
+    name: str,
+    inputs: Sequence[onnx.ValueInfoProto],
+    outputs: Sequence[onnx.ValueInfoProto],
+) -> onnx.ModelProto:
+    import onnx
+    from onnx import helper
+
+    graph = helper.make_graph(nodes, name or "tensorrt", inputs, outputs)
+    opset = [helper.make_opsetid("tensorrt", 1), helper.make_opsetid("", 17)]
+    return helper.make_model(graph, opset_imports=opset, producer_name="polycmp", ir_version=onnx.IR_VERSION)
+
+
+def _value(name: str, dtype: trt.DataType, shape: trt.Dims) -> onnx.ValueInfoProto:
     from onnx import TensorProto, helper
 
     try:
-        kind = helper.np_dtype_to_tensor_dtype(numpy_dtype(tensor.dtype))
+        kind = helper.np_dtype_to_tensor_dtype(numpy_dtype(dtype))
     except (DataError, KeyError, ValueError):
         kind = TensorProto.UNDEFINED
     try:
-        dims = [dim if dim >= 0 else f"{tensor.name}_{axis}" for axis, dim in enumerate(tuple(tensor.shape))]
+        dims = [dim if dim >= 0 else f"{name}_{axis}" for axis, dim in enumerate(tuple(shape))]
     except ValueError:  # a rank that is not known yet
         dims = None
-    return helper.make_tensor_value_info(tensor.name, kind, dims)
+    return helper.make_tensor_value_info(name, kind, dims)
 
 
 def _attributes(layer: trt.ILayer) -> dict[str, Any]:
