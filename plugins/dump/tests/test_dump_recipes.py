@@ -74,6 +74,17 @@ def test_onnxruntime_web(locate):
     assert (done.status, "FOUND: wrong: Conv '/conv2/Conv'" in done.out) == (1, True), done.out
 
 
+def test_tensorrt(locate):
+    """A program in C++ with TensorRT 8.6 on an H200: parts of a Gemm, which the file has not, are among its tensors."""
+    recorded("tensorrt")
+    page_map("tensorrt.toml")
+    done = locate()
+    assert (done.status, "NO FAULT: all 7 tensors agree" in done.out) == (0, True), done.out
+    spoil("out/_pool_GlobalAveragePool_output_0.bin")
+    done = locate()
+    assert (done.status, "FOUND: wrong: GlobalAveragePool '/pool/GlobalAveragePool'" in done.out) == (1, True), done.out
+
+
 def test_litert(locate, polycmp):
     """Names are of no help, and channels are last, as the files say; activations are fused into what is before them."""
     recorded("litert")
@@ -204,7 +215,7 @@ def test_onnxruntime_debug_build(locate, tiny):
     assert (done.status, "NO FAULT: all 7 tensors agree" in done.out) == (0, True), done.out
 
 
-def test_tensorrt(locate, tiny):
+def test_trtexec(locate, tiny):
     """`trtexec` numbers the files, and writes float16 as it is."""
     Path("out").mkdir()
     tensors = devices.run_on_device(tiny, {"image": IMAGE}, devices.half)
@@ -212,7 +223,7 @@ def test_tensorrt(locate, tiny):
     np.save("out/image.npy", IMAGE)
     for number, (name, array) in enumerate(list(tensors.items())[1:]):
         np.save(f"out/{number:04}_{devices.underscored(name)}.npy", array.astype(np.float16))
-    page_map("tensorrt.toml")
+    page_map("trtexec.toml")
     done = locate()
     assert (done.status, "rounding to float16" in done.out) == (0, True), done.out
 
