@@ -248,6 +248,18 @@ def two_outputs() -> Net:
     return g.net()
 
 
+def chaotic() -> Net:
+    """A logistic map, 26 times: every unit of rounding grows into a tenth of what the output varies by."""
+    g = Graph("chaotic", seed=54)
+    x = g.input("x", g.rng.uniform(0.1, 0.9, 400).astype(np.float32), [400])
+    one, rate = g.const("one", 1), g.const("rate", 3.9)
+    for step in range(26):
+        product = g.node("Mul", [x, g.node("Sub", [one, x], f"rest{step}")], f"product{step}")
+        x = g.node("Mul", [product, rate], f"x{step}")
+    g.output(x)
+    return g.net()
+
+
 def running_mean() -> Net:
     """A normalisation in training mode whose bias is its mean, too: ONNX Runtime 1.31 writes the one over the other."""
     g = Graph("running_mean", seed=53)
