@@ -126,6 +126,15 @@ def test_an_option_of_a_package_that_is_not_there_names_the_package(call):
     assert refused.value.hint == "pip install 'polycmp-onnxrt[cpu]' (or [gpu])"
 
 
+def test_an_option_of_a_backend_in_a_command_that_starts_none_names_both(command):
+    registry, _ = command
+    contribution = registry.find_command("compare")
+    compare = registry.load(contribution, contribution.spec.target)
+    with pytest.raises(UsageError, match="polycmp compare has no option --toy-workers") as refused:
+        compare.make_context("polycmp compare", ["one.json", "two.json", "--toy-workers", "2"], obj=registry)
+    assert refused.value.why == "it is an option of the backend 'toy', and this command starts none"
+
+
 def test_an_unknown_option_says_where_options_come_from(call):
     with pytest.raises(UsageError, match="there is no option --frobnicate") as refused:
         call("m.toy", "--frobnicate", "2")

@@ -104,7 +104,7 @@ def _meant(word: str, ctx: click.Context, table: FlagTable) -> str:
     if not is_flag(flag) or flag in table.refused or any(flag in flags for flags, _ in options):
         return ""
     if flag.startswith("--"):
-        _refuse_missing(flag, registry_of(ctx))
+        _refuse_elsewhere(flag, ctx, registry_of(ctx))
     full = complete_option(flag, options, ctx)
     return f"{full}{equals}{value}" if full else ""
 
@@ -168,7 +168,7 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
     if flag in (flags := {name for param in options for name in (*param.opts, *param.secondary_opts)}):
         return
     registry = registry_of(ctx)
-    _refuse_missing(flag, registry)
+    _refuse_elsewhere(flag, ctx, registry)
     for before, word in pairwise(words):
         if before in {"-b", "--backend"}:
             registry.find_runner(word.partition(":")[0])
@@ -186,14 +186,22 @@ def _refuse(flag: str, ctx: click.Context, table: FlagTable, words: Sequence[str
         )
 
 
-def _refuse_missing(flag: str, registry: Registry) -> None:
-    """Raise for a flag that belongs by its name to a plugin which is not there; return for any other.
+def _refuse_elsewhere(flag: str, ctx: click.Context, registry: Registry) -> None:
+    """Raise for a flag of a backend in a command that starts none, and of a plugin that is not there.
 
     Raises:
+        UsageError: A backend that is there has the flag.
         PluginError: A plugin that is not there brings the flag; the error names its package.
     """
     from polycmp.plugins.known import known_names
 
+    for item in registry.contributions:
+        if item.kind == "runner" and any(flag in field.aliases for field in option_fields(item.spec.options)):
+            raise UsageError(
+                f"{ctx.command_path} has no option {flag}",
+                why=f"it is an option of the backend {item.name!r}, and this command starts none",
+                hint="polycmp run --help",
+            )
     if flag in known_names().options:
         raise PluginError(f"the package that brings {flag} is not installed", hint=known_names().options[flag])
     name = flag.removeprefix("--").replace("-", "_")
@@ -375,7 +383,7 @@ def write_sections(
     else:
         sections = {heading: rows for heading, rows in sections.items() if heading.endswith(f" {topic}")}
     if not sections:
-        _refuse_missing(f"--{topic}", registry_of(ctx))
+        _refuse_elsewhere(f"--{topic}", ctx, registry_of(ctx))
         names_known = [heading.rpartition(" ")[2] for heading in table.sections]
         why = "it has none" if topic in names_known else did_you_mean(topic, names_known)
         raise UsageError(f"{ctx.command_path} has no options of {topic!r}", why=why, hint=f"{ctx.command_path} --help")
