@@ -77,12 +77,18 @@ def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("candidate", "times"), [("onnx:dtype=float16", 1), ("faulty:backend=onnxrt,fault=int32,at=l2_m", 2)]
+    ("candidate", "status", "times"),
+    [
+        ("onnx:dtype=float16", 0, 1),
+        ("faulty:backend=onnxrt,fault=int32,at=l2_m", 1, 1),
+        ("faulty:backend=onnxrt,fault=fp16,at=l2_m", 1, 2),
+    ],
+    ids=["passes", "far off", "off by little"],
 )
-def test_what_passes_by_the_first_sample_is_not_moved_again(polycmp, model, monkeypatch, candidate, times):
+def test_what_the_first_sample_decides_is_not_moved_again(polycmp, model, monkeypatch, candidate, status, times):
     monkeypatch.setattr("polycmp.builtin.judging.samples._NOTICEABLE", 0.0)
     done = polycmp("run", model, "-b", candidate, "-b", "onnx", *AUTO)
-    assert done.status == times - 1
+    assert done.status == status
     assert " ".join(done.err.split()).count("measuring what rounding to") == times
 
 

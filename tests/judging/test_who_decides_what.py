@@ -61,11 +61,12 @@ def files(tmp_path, monkeypatch):
     run_cases_here(monkeypatch)
     onnx.save(chain_with_fault(0.0, layers=3, layer=2), "old.onnx")
     onnx.save(chain_with_fault(1e-3, layers=3, layer=2), "new.onnx")
-    scaled = chain_with_fault(0.0, layers=3, layer=2)
-    scaled.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(1.001), "factor"))
-    scaled.graph.node.insert(3, onnx.helper.make_node("Mul", ["t1", "factor"], ["scaled"]))
-    scaled.graph.node[4].input[0] = "scaled"
-    onnx.save(scaled, "scaled.onnx")
+    for name, factor in (("scaled", 1.001), ("far", 1.5)):
+        scaled = chain_with_fault(0.0, layers=3, layer=2)
+        scaled.graph.initializer.append(onnx.numpy_helper.from_array(np.float32(factor), "factor"))
+        scaled.graph.node.insert(3, onnx.helper.make_node("Mul", ["t1", "factor"], ["scaled"]))
+        scaled.graph.node[4].input[0] = "scaled"
+        onnx.save(scaled, f"{name}.onnx")
     onnx.save(convert_to_fp16(chain_with_fault(0.0, layers=3, layer=2)), "half.onnx")
     np.savez("x.npz", **feed())
     Path("suite.toml").write_text(
@@ -165,8 +166,9 @@ def test_what_a_file_holds_is_found_out_once_for_all_that_ask(polycmp, files, wo
         ("half.onnx", (), 1),
         ("half.onnx", ("--mark-all",), 1),
         ("new.onnx", (), 2),
-        ("new.onnx", ("--mark-all",), 3),
-        ("scaled.onnx", (), 3),
+        ("far.onnx", (), 3),
+        ("scaled.onnx", (), 4),
+        ("new.onnx", ("--mark-all",), 4),
     ],
 )
 def test_judging_costs_what_the_page_says(polycmp, files, model, place, words):

@@ -10,6 +10,7 @@ from toygraphs import FEED, PLAIN, QUANTISED, SCALE, Graph, node
 from polycmp.builtin.judging.types import (
     beside_ties,
     cast_weights,
+    decides,
     folded_factors,
     grid_steps,
     own_types,
@@ -20,6 +21,7 @@ from polycmp.builtin.judging.types import (
     types_inside,
     types_on_the_way,
 )
+from polycmp.tensors import TensorMetadata
 
 # --- one model
 
@@ -51,6 +53,25 @@ def test_the_coarsest_type_stays_on_the_way():
         "r": "float32",
         "y": "float16",
     }
+
+
+@pytest.mark.parametrize(
+    ("nodes", "types", "decided"),
+    [
+        ([node("MatMul", "x w", "y")], {}, False),
+        ([node("Shape", "x", "s"), node("Expand", "x s", "y")], {"s": "int64"}, False),
+        ([node("Greater", "x w", "b"), node("Where", "b x w", "y")], {"b": "bool"}, True),
+        ([node("ArgMax", "x", "i"), node("Gather", "w i", "y")], {"i": "int64"}, True),
+        ([node("Round", "x", "y")], {}, True),
+        ([node("Round", "w", "r"), node("Mul", "x r", "y")], {}, False),
+        ([node("QuantizeLinear", "x w", "q"), node("DequantizeLinear", "q w", "y")], {"q": "int8"}, True),
+    ],
+    ids=["products", "shapes", "a mask", "the largest", "rounded", "rounded weights", "codes"],
+)
+def test_a_model_decides_where_operators_make_jumps_of_what_moves(nodes, types, decided):
+    graph = Graph(*nodes, weights={"w": np.ones(4, np.float32)}, types=types)
+    assert decides(graph, graph.types(graph.inputs)) is decided
+    assert decides(graph, TensorMetadata()), "what is of an unknown type may be anything"
 
 
 def test_weights_that_a_cast_widens_have_the_type_of_the_file():

@@ -18,7 +18,9 @@ or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
 of any sample, and the root mean square of all, in which those that are not taken yet count as equal to what is not
-moved. So more samples only add to it, and what passes by the first one is not moved again.
+moved. So more samples only add to it, and what passes by the first one is not moved again. Nor is what fails by it
+for a reason that no sample changes: the files tell that they are others, or the error is far beyond it where nothing
+decides between numbers that are nearly equal.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run. Where a tensor holds steps of a scale, one number may be next
@@ -49,6 +51,7 @@ from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
     cast_weights,
+    decides,
     grid_steps,
     own_types,
     quantised_tensors,
@@ -60,7 +63,7 @@ from polycmp.builtin.judging.types import (
 )
 from polycmp.builtin.judging.verdict import Floor, Network
 from polycmp.errors import UsageError
-from polycmp.graph import ModelGraph, Rounding
+from polycmp.graph import ModelGraph, PerturbableGraph, Rounding
 from polycmp.model import Model
 from polycmp.precision import CUTTING, UNITS, operator_rounding, unit_of
 from polycmp.runs import Resolved, ResolvedBackend
@@ -412,6 +415,14 @@ class RoundingTolerances:
         return {} if self._known_graph is None else grid_steps(self._known_graph)
 
     @cached_property
+    def decides(self) -> bool:
+        """Whether operators of any side make a jump of a small change, or nothing is known of them."""
+        graphs = [self._graph(backend) for backend in (self._reference, *self.resolved.backends)]
+        return any(
+            not isinstance(graph, PerturbableGraph) or decides(graph, types_of(graph, self._feed)) for graph in graphs
+        )
+
+    @cached_property
     def _finals(self) -> frozenset[str]:
         described = self._reference.model.describe_file()
         return frozenset() if described is None else frozenset(described.outputs)
@@ -467,6 +478,10 @@ class PairRounding:
     def holds_codes(self, output: str) -> bool:
         """Return whether whole numbers in an output stand for real ones, as the steps of a scale do."""
         return not self.is_inner(output) and self._tolerances.holds_codes(output)
+
+    def decides(self) -> bool:
+        """Return whether a small change in the model may make a large one of an output, for all that is known."""
+        return self._tolerances.decides
 
     def network(self) -> tuple[Network, str]:
         """Return what the files of both sides hold, told without a run, and what is said of it."""

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.builtin.judging.structure import static_tensors
 from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import HANDING_ON, UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
@@ -29,6 +30,14 @@ _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU",
 _OF_SCALE = "_scale"
 #: Multiplies channels by factors of their own; optimisers fold it into the weight before it.
 _NORM = "BatchNormalization"
+#: Operators that make real numbers with a jump of real ones, or have bodies that may, and the domain of trees.
+_JUMPING = frozenset(
+    {"Ceil", "Floor", "GridSample", "Hardmax", "MaxRoiAlign", "Mod", "MoE", "QMoE", "Round", "Shrink", "Sign"}
+    | {"ThresholdedRelu", "If", "Loop", "Scan", "SequenceMap"}
+)
+_OF_TREES = "ai.onnx.ml"
+#: Operators that read no numbers.
+_OF_SHAPES = frozenset({"Shape", "Size"})
 #: Steps between the largest weights of both signs in 8 bits.
 _LEVELS = 254.0
 
@@ -78,6 +87,32 @@ def cast_weights(graph: ModelGraph) -> dict[str, str]:
 def types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
     """Return the types of a model's tensors; none where there are no inputs to tell them from."""
     return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+
+
+def decides(graph: ModelGraph, types: TensorMetadata) -> bool:
+    """Return whether operators of a model make a jump of a small change: whole numbers, codes or truth values of it.
+
+    Args:
+        graph: The model.
+        types: The types of its tensors; what is of an unknown one may be anything.
+    """
+    static = static_tensors(graph)
+
+    def is_whole(name: str) -> bool:
+        dtype = types[name].dtype if name in types else None
+        return dtype is not None and not is_floating(dtype)
+
+    for node in graph.nodes:
+        is_moved = any(name and name not in static and not is_whole(name) for name in node.inputs)
+        if (
+            is_moved
+            and node.op_type not in _OF_SHAPES
+            and (node.op_type in _JUMPING or node.domain == _OF_TREES or any(map(is_whole, node.outputs)))
+        ):
+            return True
+        if any(name not in types for name in node.outputs if name):
+            return True
+    return False
 
 
 def own_types(graph: ModelGraph, feed: Feed) -> dict[str, str]:

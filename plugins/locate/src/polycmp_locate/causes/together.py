@@ -46,7 +46,7 @@ class Together:
         when = "with probes" if probe.cures else f"once {label} computes the model in parts"
         moves = f"the outputs' error of {probe.error:.2g} relative becomes {probe.probed_error:.2g} {when}"
         if self.moved:
-            moves += f" (two runs of {label} differ by {self.moved:.2g}: it reads what nothing wrote, or a race)"
+            moves += f" (two runs of {label} differ by {self.moved:.2g}: memory that nothing wrote, or a race)"
         hangs_on = fused.hangs_on
         way_round = fused.way_round or (_MARK if probe.cures else "")
         if not probe.cures:
