@@ -216,7 +216,7 @@ def test_what_is_not_run_is_known(page):
     if page.name in TESTED_ELSEWHERE:
         return
     kinds = {kind for kind, _ in blocks(page)}
-    assert kinds <= {"console", "sh", "python", "toml", "json", "text", "yaml"}, kinds
+    assert kinds <= {"console", "sh", "cpp", "python", "toml", "json", "text", "yaml"}, kinds
     for kind, text in blocks(page):
         lines = text.replace("\\\n", " ").splitlines() if kind == "sh" else []
         unknown = [line for line in lines if line.strip() and not line.startswith(("#", *NOT_RUN))]

@@ -67,8 +67,8 @@ def _judged(setting: Setting, feed: Feed, options: LocateOptions, on_stage: Stag
     whole = _run_whole(setting, feed, on_stage)
     if isinstance(whole, Judged):
         return replace(whole, is_whole=not options.bisect)
-    agree = bool(whole.finals) and all(item.passed for item in whole.finals)
-    with open_way(setting, feed, any_layout=agree) as way:
+    fails = any(not item.passed and not item.inconclusive for item in whole.finals)
+    with open_way(setting, feed, any_layout=bool(whole.finals) and not fails) as way:
         swept = bisect(way, on_stage) if options.bisect else sweep(way, on_stage, options.look)
         measured = measure(swept, setting, on_stage)
         judged = judge(measured, whole)

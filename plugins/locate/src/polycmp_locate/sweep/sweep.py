@@ -38,7 +38,7 @@ class Way:
         feed: The inputs.
         windows: The windows; candidate first, reference second, and possibly float64 third.
         has_float64: Whether a backend that calculates in float64 goes along.
-        any_layout: Whether tensors that hold the same numbers in another layout are alike, as the outputs are.
+        any_layout: Whether tensors that hold the same numbers in another layout are alike, as no output fails.
     """
 
     setting: Setting
