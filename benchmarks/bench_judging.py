@@ -4,7 +4,8 @@
 
 Two files of a chain of convolutions and of a sentence encoder of MiniLM's kind, once with all weights off by a few
 roundings of float32, which passes by one sample, and once with a channel off by a tenth, which fails; of ResNet-50 only
-the latter, since weights that are so little off make no difference there that is measured. Beside what `run` takes
+the latter, since weights that are so little off make no difference there that is measured. One file on two backends,
+one of which reverses a tensor in the middle, fails without what two files would tell. Beside what `run` takes
 without a tolerance more than with one stand six inferences of ONNX Runtime and one millisecond for each operator.
 """
 
@@ -78,16 +79,26 @@ def _dtype(value: onnx.ValueInfoProto) -> np.dtype[np.generic]:
     return np.dtype(onnx.helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type))
 
 
-def measure(title: str, old: str, folder: Path, repeats: int, words: Sequence[str] = ("passes", "fails")) -> list[Row]:
-    """Return a row for a pair of files that passes, and one for a pair that fails."""
+#: What is measured of a model.
+PASSES, FAILS, BACKENDS = "passes", "fails", "fails on one of two backends"
+
+
+def measure(
+    title: str, old: str, folder: Path, repeats: int, words: Sequence[str] = (PASSES, FAILS, BACKENDS)
+) -> list[Row]:
+    """Return a row for a pair of files that passes, one for a pair that fails, and one for one file on two backends."""
     seconds, operators = inference(old)
     allowed = INFERENCES * seconds + SECONDS * operators
     rows = []
     for word in words:
-        faulty = word == "fails"
-        new = changed(old, folder / f"{word}.onnx", faulty=faulty)
-        command = [beside(sys.executable, "polycmp"), "run", new, old, "-b", "onnxrt"]
-        status = "1" if faulty else "0"
+        command = [beside(sys.executable, "polycmp"), "run", old]
+        if word == BACKENDS:
+            nodes = onnx.load(old, load_external_data=False).graph.node
+            command += ["-b", f"faulty:backend=onnxrt,fault=shuffle,at={nodes[len(nodes) // 2].output[0]}"]
+        else:
+            command[2:2] = [changed(old, folder / f"{word}.onnx", faulty=word == FAILS)]
+        command += ["-b", "onnxrt"]
+        status = "0" if word == PASSES else "1"
         medians = in_turn(
             {"default": accepting(status, command), "typed": accepting("0|1", [*command, *TYPED])}, repeats
         )
@@ -108,7 +119,7 @@ def main() -> None:
         rows += measure("30 convolutions", models.write_apart("half", folder / "half.onnx"), folder, given.repeats)
         if not given.quick:
             resnet = models.write_apart("resnet50", folder / "resnet50.onnx")
-            rows += measure("ResNet-50", resnet, folder, given.repeats, ["fails"])
+            rows += measure("ResNet-50", resnet, folder, given.repeats, [FAILS, BACKENDS])
             rows += measure("MiniLM", minilm.write_apart(folder / "minilm.onnx"), folder, given.repeats)
     print(as_table(rows))
 
