@@ -207,7 +207,7 @@ bench:
 $(TRUTH)/installed: truth/requirements.txt $(PROJECTS)
 	@echo "installing polycmp and what its scenarios need into $(TRUTH); this takes a minute or two"
 	$(PYTHON) -m venv $(TRUTH)
-	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt $(EDITABLE)
+	$(TRUTH)/bin/python -m pip --disable-pip-version-check install --quiet -r truth/requirements.txt $(EDITABLE) -e plugins/openvino
 	@touch $@
 
 # What these add cannot be had everywhere. Scenarios for which something is missing are counted and named in the table.

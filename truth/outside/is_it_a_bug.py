@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -54,6 +55,7 @@ def ask(report: Report, folder: Path) -> dict[str, Any]:
         NotMadeError: The release cannot be installed here.
     """
     case = report.make()
+    shutil.rmtree(folder, ignore_errors=True)  # a compiled model in the cache of an earlier question changes the answer
     source = case.net.write(folder, "model.onnx")
     (folder / "text.onnx").write_text("not a model\n", "utf-8")
     try:

@@ -25,7 +25,13 @@ of its inputs; `locate` tells that now. 16468 was FOUND, and the wrong operator 
 another reason; of operators that fail alone, the one in the backend's message is tried first now. 24370 is FAILED,
 which is right, yet what `locate` says of it is not: a model with probes is another one for the cache, and computed
 anew, and that is why it is right. The two that had been given to `run` alone, 15819 and 7379, were asked again, of both
-commands."""
+commands.
+
+24509 was written on 2026-11-29 (tree 6dbf9eb3), asked once, and not decided so: `run` and `locate` ended with status 3,
+as each operator dies alone, too, and did not say that; `locate` says so now. The fault is a race, and no operator is to
+blame: of two more answers of `locate` one accused LayerNormalization, as others had come through by luck; the last one
+is in the table. All were asked again that day, with polycmp-openvino where polycmp is: the other rows are as they were.
+Where only the releases' environments had it, 24779 was accused, whose `own_precision` nobody knew of."""
 
 Answers = Mapping[str, Mapping[str, Any]]
 
@@ -81,10 +87,10 @@ the same question, and the study's summary gives no figure to put beside these.
 
 The rule was written down before anything was asked: in descending order of number, those of either label of which the
 stored thread says enough to rebuild a model of a few operators with its inputs, which a CPU can run, in a release that
-is to be had as a wheel; of confirmed ones, that the release alone shows it here. It was to be 20 of each. Of those that
-are no bugs it is; of confirmed ones there is one less: the titles of all 202 were read, and most are about builds,
-packages, GPUs, sticks, speed or memory. Of 21178, 21172, 20976, 20898 and the six of the
-afternoon the release had run a model before the answer was written. Tried and left out:
+is to be had as a wheel; of confirmed ones, that the release alone shows it here. It was to be 20 of each, and is. The
+titles of all 202 confirmed ones were read, and most are about builds, packages, GPUs, sticks, speed or memory; 24509,
+about threads, was passed over at first. Of 24509, 21178, 21172, 20976, 20898 and the six of the afternoon the release
+had run a model before the answer was written. Tried and left out:
 
 - 22343, 23528, 23526, 21040, 20839, 5505, 4373: not shown by the releases here with what the threads say (the first was
   seen on one kind of CPU).

@@ -208,6 +208,14 @@ def test_of_operators_that_fail_alone_the_one_in_the_message_is_named(locate, tm
     assert "has no operator Softmax" in found["backends"]["weak"]["error"]
 
 
+def test_a_backend_that_runs_no_operator_at_all_fails_at_none_and_that_is_said(locate, tmp_path):
+    small(tmp_path / "m.toy")
+    done, found = locate("-b", "toy:name=weak,refuses=[MatMul,Relu,Softmax]", "-b", "plain")
+    assert (done.status, found["first_bad"]) == (3, None)
+    assert "weak runs none of the operators alone either, so none of them is to blame" in done.words
+    assert "FOUND" not in done.words
+
+
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "1K")], ids=["at once", "in windows"])
 def test_the_fewest_operators_on_which_a_backend_fails(locate, tmp_path, memory):
     """It raises where `h` and `r` are computed together with `y` and none of them is an output."""

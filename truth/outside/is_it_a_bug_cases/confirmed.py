@@ -18,7 +18,7 @@ from truth.history.issues.openvino import (
     trilu,
 )
 from truth.outside.is_it_a_bug_cases.case import SCRIPT, Report
-from truth.outside.is_it_a_bug_cases.scripts import CORE_GONE, GERMAN_CACHE, INTERFACE, OLD_INTERFACE
+from truth.outside.is_it_a_bug_cases.scripts import CORE_GONE, GERMAN_CACHE, INTERFACE, OLD_INTERFACE, THREADS
 
 _INT16, _INT64 = 5, 7
 #: OpenVINO's own operators have a domain of their own in ONNX files.
@@ -147,6 +147,10 @@ CONFIRMED = (
     Report(
         25169, True, "ReduceMean does not read the axes, which are an input since opset 18", _reduce_mean, "2024.1.0",
         "FOUND at ReduceMean: another shape",
+    ),
+    Report(
+        24509, True, "several models in several threads end the process, or hang it, once their parent has run them",
+        _encoder, "2023.3.0", "FOUND: OpenVINO cannot run the model", how=SCRIPT, code=THREADS,
     ),
     Report(
         24370, True, "a model from the cache computes something else where numbers are written with a comma",

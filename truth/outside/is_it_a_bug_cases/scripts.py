@@ -39,3 +39,24 @@ core = Core()
 core.set_property({{"CACHE_DIR": str(beside / "cache")}})
 compiled = core.compile_model(core.read_model(model), "CPU", {{"INFERENCE_PRECISION_HINT": "f32"}})
 {_INFER}"""
+#: Two compiled models in eight threads at once, time and again, after the thread that starts them has run both. Where a
+#: thread never comes back, the alarm ends the process.
+THREADS = f"""
+import signal, threading
+from openvino import Core
+signal.alarm(20)
+core = Core()
+network = core.read_model(model)
+several = [core.compile_model(network, "CPU", {{"INFERENCE_PRECISION_HINT": "f32"}}) for _ in range(2)]
+def infer(compiled):
+    compiled.create_infer_request().infer({{port.any_name: feed[port.any_name] for port in compiled.inputs}})
+for _ in range(100):
+    for compiled in several:
+        infer(compiled)
+    threads = [threading.Thread(target=infer, args=(several[number % 2],)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+compiled = several[0]
+{_INFER}"""

@@ -47,13 +47,14 @@ class ModelFailure:
     twice: str = ""
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
-        """Return on which operators the candidate fails; empty where nothing is known of that."""
+        """Return on which operators the candidate fails, or that it is none of them; empty where nothing is known."""
         row, fused = judged.first_bad, judged.fused
         error = " ".join(self.error.removesuffix(_ACTIVATED).split())
         if self.twice:
             return f"{FAILS}: {candidate} cannot run the model: {self.twice}; it says: {error}"
         if row is None:
-            return f"{FAILS}: {candidate} cannot run the model: {error}; it runs {self.runs}" if self.runs else ""
+            fails = f"{FAILS}: {candidate} cannot run the model: {error}; it" if judged.verdict == FAILS else candidate
+            return f"{fails} runs {self.runs}" if self.runs else ""
         if fused is not None:
             one = len(fused.nodes) == 1
             what = f"{fused.labels} is where it fails" if one else f"{fused.labels} run one by one, but not together"
@@ -85,7 +86,8 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
     row, ran_any = _find_failing(candidate, windows, feed, on_stage)
     windows.close()
     if row is None and not ran_any:
-        return Judged(cause=ModelFailure(candidate.result.error or ""))
+        runs = "none of the operators alone either, so none of them is to blame"
+        return Judged(cause=ModelFailure(candidate.result.error or "", runs=runs))
     if row is not None:
         failure = ModelFailure(
             candidate.result.error or "", _frozen_sizes(row, candidate.graph), _lost(candidate.graph, reference)
