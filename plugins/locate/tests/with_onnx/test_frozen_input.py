@@ -40,8 +40,8 @@ def test_a_constant_is_said_to_stand_for_what_both_files_read(polycmp, tmp_path,
     assert polycmp("locate", made, *words).status == status
     notes = [note for note in located(tmp_path)["notes"] if "frozen" in note]
     cause = (
-        f"cause: of {held:g} in place of 'f' both make the same 'y': the constant 'held' stands for it, frozen from the "
-        "example inputs of the export"
+        f"cause: of {held:g} in place of 'f' both make the same 'y': the constant 'held' stands for it, frozen from "
+        "the example inputs of the export"
     )
     assert notes == [cause] * status
 

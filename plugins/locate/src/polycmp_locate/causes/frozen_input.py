@@ -1,8 +1,9 @@
 """A constant in an export in place of a tensor that the reference reads: frozen from the example inputs.
 
-Asked of an operator that is accused, where both sides run models of their own. Of a tensor that only the reference reads
-it takes three runs of parts of the reference. Of one that both read it takes four of the part for each small constant of
-the candidate that has the tensor's shape: two sides agree where the tensor is what the constant is, and nowhere else.
+Asked of an operator that is accused, where both sides run models of their own. Of a tensor that only the reference
+reads it takes three runs of parts of the reference. Of one that both read it takes four of the part for each small
+constant of the candidate that has the tensor's shape: two sides agree where the tensor is what the constant is, and
+nowhere else.
 """
 
 from __future__ import annotations
