@@ -127,11 +127,10 @@ def _elsewhere(row: Row, hidden: Sequence[str], located: Located) -> str:
     """Say that of several operators none is wrong: the file, or what a saved run was fed, differs somewhere there."""
     who, other = located.candidate, located.reference
     recorded = located.pairing is not None and located.pairing.recorded
-    fed = f", or {other} was fed with other inputs" if recorded else ""
+    inputs, fed = (" or other inputs", f", or {other} was fed with other inputs") if recorded else ("", "")
     return (
-        f"another file{' or other inputs' if recorded else ''}: {who} {AS_DEFINED} and makes another {row.tensor!r} than "
-        f"{other}{_off(row)}; one of {all_of(hidden)} is another one there{fed}: nothing between them has a counterpart "
-        "to compare with"
+        f"another file{inputs}: {who} {AS_DEFINED} and makes another {row.tensor!r} than {other}{_off(row)}; one of "
+        f"{all_of(hidden)} is another one there{fed}: nothing between them has a counterpart to compare with"
     )
 
 
