@@ -41,6 +41,8 @@ converter.optimizations = [tf.lite.Optimize.DEFAULT]
 converter.representative_dataset = lambda: ([weights.random((1, 4, 5, 3), np.float32)] for _ in range(9))
 converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
 open("codes.tflite", "wb").write(converter.convert())
+converter.inference_input_type, converter.inference_output_type = tf.uint8, tf.int8
+open("ends.tflite", "wb").write(converter.convert())
 converter = tf.lite.TFLiteConverter.from_saved_model("saved")
 converter.optimizations = [tf.lite.Optimize.DEFAULT]
 converter.target_spec.supported_types = [tf.float16]
@@ -399,6 +401,21 @@ def test_rounding_to_codes_is_no_fault(folder):
     status, report = located("codes.tflite", "net.tflite", "-b", "tf")
     assert status == 0
     assert "int8" in report["sentence"]
+
+
+def test_inputs_and_outputs_that_are_codes_are_compared_as_the_numbers_that_they_stand_for(folder, capfd):
+    """tensorflow#53278: outputs in int8 are not those of the model, but steps of a scale."""
+    assert main(["run", "ends.tflite", "-b", "tf", "-b", "tf:kernels=reference"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert "'image' holds codes of real numbers, image * 0.0039" in said
+    assert "with the option dequantize, as in -b tf:dequantize" in said
+    sides = ("-b", "tf:dequantize", "-b", "tf:model=saved", "--val-range", "[0,1]")
+    assert main(["run", "ends.tflite", *sides]) == 0
+    assert "holds codes" not in capfd.readouterr().out
+    status, report = located("ends.tflite", "-b", "tf:dequantize", "-b", "tf:model=net.tflite", "--val-range", "[0,1]")
+    assert (status, report["words"]) == (0, "within rounding")
+    halve_the_weights("net.tflite", "wrong.tflite")
+    assert main(["run", "ends.tflite", *sides[:3], "tf:model=wrong.tflite", *sides[4:]]) == 1
 
 
 def test_weights_in_float16_are_no_fault(folder):

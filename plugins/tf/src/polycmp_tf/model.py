@@ -68,6 +68,7 @@ class GraphModel:
         inputs: Inputs of the function.
         outputs: Outputs of the function.
         version: TensorFlow's version.
+        notes: What readers should know of it.
     """
 
     def __init__(
@@ -75,6 +76,7 @@ class GraphModel:
     ) -> None:
         self._tf = tf
         self._function = function
+        self.notes: list[str] = []
         self._keep = keep  # a SavedModel's variables live as long as the object that was loaded
         self.inputs = inputs
         self.outputs = outputs
@@ -116,7 +118,7 @@ class TfFromFile(Loader[Any]):
         if path.suffix == ".tflite":
             _only_graphs(options, path)
             return read_part(str(path), options) or LiteModel(
-                str(path), options.signature, options.threads, options.kernels
+                str(path), options.signature, options.threads, options.kernels, dequantize=options.dequantize
             )
         tf = import_tensorflow()
         _set_up(tf, options)
