@@ -423,3 +423,29 @@ def test_weights_in_float16_are_no_fault(folder):
     assert status == 0
     assert "float16" in report["sentence"]
     assert main(["run", "half.tflite", "net.tflite", "-b", "tf"]) == 0
+
+
+def test_xla_says_which_results_are_left_open_of_what_it_was_fed(tmp_path, monkeypatch, capfd):
+    """tensorflow#57029 and #126212: a shift by less than nothing, and integers of NaN, are no fault of either mode."""
+    monkeypatch.chdir(tmp_path)
+    code = """
+import tensorflow as tf
+class Open(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec((3,), tf.int32, name="x"), tf.TensorSpec((3,), tf.int32, name="n"),
+                                  tf.TensorSpec((4,), tf.float32, name="f")])
+    def __call__(self, x, n, f):
+        return {"y": tf.bitwise.right_shift(x, n), "z": tf.cast(f, tf.int32)}
+tf.saved_model.save(Open(), "open")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    whole, real = np.array([1, 2, 3], np.int32), np.array([1.5, np.nan, 3e9, -7], np.float32)
+    words = ("run", "open", "-b", "tf:xla", "-b", "tf", "--load-inputs", "x.npz")
+    np.savez("x.npz", x=whole, n=np.array([-1, 0, 32], np.int32), f=real)
+    main([*words])
+    said = " ".join(capfd.readouterr().out.split())
+    assert "RightShift" in said
+    assert "shifts by less than 0, or by all bits, in 2 of 3 elements" in said
+    assert "makes int32 of NaN or of more in 2 of 4 elements" in said
+    np.savez("x.npz", x=whole, n=np.array([1, 0, 31], np.int32), f=np.array([1.5, -2147483648.0, 3, -7], np.float32))
+    assert main([*words]) == 0
+    assert "leaves open" not in capfd.readouterr().out
