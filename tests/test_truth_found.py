@@ -16,6 +16,7 @@ from truth.found.__main__ import main
 from truth.found.compiler_faults import COMPILER_FAULTS
 from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
+from truth.found.learned_faults import LEARNED_FAULTS
 from truth.found.showing import release_of, show, value_of
 from truth.found.survey_faults import SURVEY_FAULTS
 from truth.found.tool_faults import TOOL_FAULTS
@@ -32,8 +33,9 @@ def plain(text: str) -> str:
 
 #: Those of files, told in the format that ONNX's parser reads.
 OF_FILES = (*FAULTS, *SURVEY_FAULTS, *TOOL_FAULTS, *COMPILER_FAULTS)
+ALL = (*OF_FILES, *TORCH_FAULTS, *LEARNED_FAULTS)
 #: The first of each product, whose program is run with `make test`; each fault takes a process for each product.
-CHOSEN = tuple({fault.product: fault for fault in reversed((*OF_FILES, *TORCH_FAULTS))}.values())
+CHOSEN = tuple({fault.product: fault for fault in reversed(ALL)}.values())
 
 
 def standard(operator: str, opset: int, domain: str = "") -> str:
@@ -65,9 +67,17 @@ def test_what_is_quoted_stands_in_the_help_of_torch(fault):
         assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
 
 
+@pytest.mark.parametrize("fault", LEARNED_FAULTS, ids=lambda fault: fault.name)
+def test_what_is_quoted_stands_in_the_help_of_scikit_learn(fault):
+    neighbors = pytest.importorskip("sklearn.neighbors")
+    named = re.match(r"(\w+): “", fault.source)
+    said = plain(getattr(neighbors, named[1]).__doc__)
+    assert [quoted for quoted in re.findall("“(.*?)”", fault.source) if plain(quoted) not in said] == []
+
+
 @pytest.mark.parametrize(
     "fault",
-    [pytest.param(fault, marks=() if fault in CHOSEN else pytest.mark.corpus) for fault in (*OF_FILES, *TORCH_FAULTS)],
+    [pytest.param(fault, marks=() if fault in CHOSEN else pytest.mark.corpus) for fault in ALL],
     ids=lambda fault: fault.name,
 )
 def test_a_fault_is_on_the_page_as_its_release_shows_it(fault):

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from truth.found.compiler_faults import COMPILER_FAULTS
-from truth.found.fault import RUNS, Fault
+from truth.found.fault import RUNS
 from truth.found.faults import FAULTS
+from truth.found.learned_faults import LEARNED_FAULTS
 from truth.found.npu_faults import NPU_FAULTS
-from truth.found.showing import page, release_of, show
+from truth.found.showing import AnyFault, page, release_of, show
 from truth.found.survey_faults import SURVEY_FAULTS
 from truth.found.tool_faults import TOOL_FAULTS
-from truth.found.torch_faults import TORCH_FAULTS, TorchFault
+from truth.found.torch_faults import TORCH_FAULTS
 
 PAGE = Path(__file__).parents[2] / "docs" / "found.md"
 
@@ -31,16 +32,17 @@ def main(words: Sequence[str]) -> int:
     )
     parser.add_argument("--output", type=Path, default=PAGE, help="the page")
     options = parser.parse_args(words)
-    if missing := [product for product in (*RUNS, "torch") if not release_of(product)]:
+    if missing := [product for product in (*RUNS, "torch", "skl2onnx") if not release_of(product)]:
         print(f"skipped: {', '.join(missing)} not installed here, and the page tells of all of them")
         return 0
-    faults: tuple[Fault | TorchFault, ...] = (
+    faults: tuple[AnyFault, ...] = (
         *FAULTS,
         *SURVEY_FAULTS,
         *TOOL_FAULTS,
         *COMPILER_FAULTS,
         *NPU_FAULTS,
         *TORCH_FAULTS,
+        *LEARNED_FAULTS,
     )
     shown = [show(fault) for fault in faults]
     gone = [item for item in shown if not item.is_shown]

@@ -10,14 +10,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from truth.found.fault import Fault
+from truth.found.learned_faults import LearnedFault
 from truth.found.torch_faults import TorchFault
 from truth.table import machine
 
+AnyFault: TypeAlias = Fault | TorchFault | LearnedFault
 _SECONDS = 120
 #: Printed before the value, which is printed as Python reads it.
 _MARK = "VALUE "
@@ -35,14 +37,14 @@ class Shown:
         is_shown: Whether the product is wrong and another one is right.
     """
 
-    fault: Fault | TorchFault
+    fault: AnyFault
     release: str
     said: str
     agree: tuple[str, ...]
     is_shown: bool
 
 
-def show(fault: Fault | TorchFault) -> Shown:
+def show(fault: AnyFault) -> Shown:
     """Run a fault's model with every product that is installed."""
     wanted = np.asarray(value_of(fault.expected))
     found = {product: _run(fault, product) for product in fault.products if release_of(product)}
@@ -73,7 +75,7 @@ def release_of(product: str) -> str:
         return ""
 
 
-def _run(fault: Fault | TorchFault, product: str) -> tuple[Any, str]:
+def _run(fault: AnyFault, product: str) -> tuple[Any, str]:
     """Return what a product computes, None if it fails, and that in words."""
     lines = fault.code(product).splitlines()
     expression = lines[-1].removeprefix("print(").removesuffix(")")

@@ -51,6 +51,7 @@ __all__ = [
     "outputs_passed",
     "rounded_up",
     "shortened",
+    "signs_differ",
     "statistic_too_large",
     "too_small",
     "unmoved",
@@ -220,6 +221,14 @@ def nan_differs(candidate: int, reference: int) -> str:
 def channels_lost(lost: int, count: int, axis: int | None, value: str) -> str:
     """Count the channels that hold one number only."""
     return f"{lost} of {count} channels (axis {axis}) are {value} here and not in the reference"
+
+
+def signs_differ(turned: int, count: int, axis: int) -> str:
+    """Count the vectors of length 1 that agree but for their sign."""
+    return (
+        f"but for the sign of {turned} of {counted(count, 'vector')} of length 1 (axis {axis}) they agree: "
+        "eigenvectors and singular vectors have no sign of their own"
+    )
 
 
 # --- reasons of what is blind or undecided

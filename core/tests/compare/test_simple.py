@@ -383,3 +383,10 @@ def test_equal_whole_numbers_get_no_remark_and_real_numbers_keep_their_tolerance
     assert CompareFunc.simple()(a, a).reason == ""
     assert CompareFunc.simple()(np.array([200000.5]), np.array([200000.0])).passed
     assert CompareFunc.simple().judge_metrics({"max_abs": 1.0, "max_rel": 5e-6, "required_rel": 5e-6}).passed
+
+
+def test_signs_of_vectors_are_told_where_a_tensor_fails():
+    vectors = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    said = simple()(vectors * [1, -1, -1, 1], vectors, output="v")
+    assert not said.passed
+    assert "but for the sign of 2 of 4 vectors of length 1 (axis 0) they agree" in said.reason

@@ -41,6 +41,8 @@ converter.optimizations = [tf.lite.Optimize.DEFAULT]
 converter.representative_dataset = lambda: ([weights.random((1, 4, 5, 3), np.float32)] for _ in range(9))
 converter.target_spec.supported_ops = [tf.lite.OpsSet.TFLITE_BUILTINS_INT8]
 open("codes.tflite", "wb").write(converter.convert())
+converter.inference_input_type, converter.inference_output_type = tf.uint8, tf.int8
+open("ends.tflite", "wb").write(converter.convert())
 converter = tf.lite.TFLiteConverter.from_saved_model("saved")
 converter.optimizations = [tf.lite.Optimize.DEFAULT]
 converter.target_spec.supported_types = [tf.float16]
@@ -401,8 +403,49 @@ def test_rounding_to_codes_is_no_fault(folder):
     assert "int8" in report["sentence"]
 
 
+def test_inputs_and_outputs_that_are_codes_are_compared_as_the_numbers_that_they_stand_for(folder, capfd):
+    """tensorflow#53278: outputs in int8 are not those of the model, but steps of a scale."""
+    assert main(["run", "ends.tflite", "-b", "tf", "-b", "tf:kernels=reference"]) == 0
+    said = " ".join(capfd.readouterr().out.split())
+    assert "'image' holds codes of real numbers, image * 0.0039" in said
+    assert "with the option dequantize, as in -b tf:dequantize" in said
+    sides = ("-b", "tf:dequantize", "-b", "tf:model=saved", "--val-range", "[0,1]")
+    assert main(["run", "ends.tflite", *sides]) == 0
+    assert "holds codes" not in capfd.readouterr().out
+    status, report = located("ends.tflite", "-b", "tf:dequantize", "-b", "tf:model=net.tflite", "--val-range", "[0,1]")
+    assert (status, report["words"]) == (0, "within rounding")
+    halve_the_weights("net.tflite", "wrong.tflite")
+    assert main(["run", "ends.tflite", *sides[:3], "tf:model=wrong.tflite", *sides[4:]]) == 1
+
+
 def test_weights_in_float16_are_no_fault(folder):
     status, report = located("half.tflite", "net.tflite", "-b", "tf")
     assert status == 0
     assert "float16" in report["sentence"]
     assert main(["run", "half.tflite", "net.tflite", "-b", "tf"]) == 0
+
+
+def test_xla_says_which_results_are_left_open_of_what_it_was_fed(tmp_path, monkeypatch, capfd):
+    """tensorflow#57029 and #126212: a shift by less than nothing, and integers of NaN, are no fault of either mode."""
+    monkeypatch.chdir(tmp_path)
+    code = """
+import tensorflow as tf
+class Open(tf.Module):
+    @tf.function(input_signature=[tf.TensorSpec((3,), tf.int32, name="x"), tf.TensorSpec((3,), tf.int32, name="n"),
+                                  tf.TensorSpec((4,), tf.float32, name="f")])
+    def __call__(self, x, n, f):
+        return {"y": tf.bitwise.right_shift(x, n), "z": tf.cast(f, tf.int32)}
+tf.saved_model.save(Open(), "open")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    whole, real = np.array([1, 2, 3], np.int32), np.array([1.5, np.nan, 3e9, -7], np.float32)
+    words = ("run", "open", "-b", "tf:xla", "-b", "tf", "--load-inputs", "x.npz")
+    np.savez("x.npz", x=whole, n=np.array([-1, 0, 32], np.int32), f=real)
+    main([*words])
+    said = " ".join(capfd.readouterr().out.split())
+    assert "RightShift" in said
+    assert "shifts by less than 0, or by all bits, in 2 of 3 elements" in said
+    assert "makes int32 of NaN or of more in 2 of 4 elements" in said
+    np.savez("x.npz", x=whole, n=np.array([1, 0, 31], np.int32), f=np.array([1.5, -2147483648.0, 3, -7], np.float32))
+    assert main([*words]) == 0
+    assert "leaves open" not in capfd.readouterr().out

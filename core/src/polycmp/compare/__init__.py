@@ -28,6 +28,7 @@ from polycmp.compare.scripted import (
     load_compare_script,
     read_only_outputs,
 )
+from polycmp.compare.signs import describe_signs
 from polycmp.compare.simple import Simple
 from polycmp.compare.statistics import count_beyond, differences, mean_of
 from polycmp.compare.validity import find_invalid
@@ -72,6 +73,7 @@ __all__ = [
     "count_beyond",
     "dead_channels",
     "describe_dead",
+    "describe_signs",
     "difference_of",
     "differences",
     "find_invalid",

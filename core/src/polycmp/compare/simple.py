@@ -23,6 +23,7 @@ from polycmp.compare.order import (
     quantiles,
     quantiles_of_sorted,
 )
+from polycmp.compare.signs import describe_signs
 from polycmp.compare.statistics import (
     Limits,
     Sums,
@@ -90,6 +91,7 @@ class Simple(OutputJudge):
             reasons.append(sentences.ONE_NUMBER)
         elif reasons:
             reasons += _dead_channels(a, b, limits)
+            reasons += filter(None, [describe_signs(a, b, limits.atol)])
         named = options.rtol.get(output, 0.0)
         if whole and reasons and named < stats.max_rel <= options.rtol.get("", 0.0):
             reasons.append(f"--rtol covers whole numbers only by name: --rtol {output}:{options.rtol['']:g}")

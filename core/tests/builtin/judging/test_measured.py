@@ -190,3 +190,15 @@ def test_what_a_pass_would_not_have_shown_is_left_out_where_it_is_nothing():
 @pytest.mark.parametrize(("failed", "verb"), [(1, "is"), (3, "are")])
 def test_elements_beyond_the_bound_are_counted_with_their_verb(failed, verb):
     assert beyond_bound(failed, 4, "at [2]") == f"{failed} of 4 elements {verb} beyond it, at [2]"
+
+
+# --- what changed in kind
+
+
+def test_signs_of_vectors_are_told_within_what_rounding_explains():
+    vectors = np.linalg.qr(np.asarray(Y, np.float32)[:4, :4])[0]
+    turned = vectors * np.float32([1, -1, 1, 1]) + np.float32(1e-4)
+    said = judged(turned, vectors, Source(1e-3))
+    assert not said.passed
+    assert "but for the sign of 1 of 4 vectors of length 1 (axis 0) they agree" in said.reason
+    assert "sign" not in judged(turned, vectors, Source(1e-6)).reason

@@ -259,3 +259,27 @@ def test_a_file_that_asks_for_something_else_is_told_and_its_runtime_is_not_blam
     assert faulty.status == 1, faulty.out + faulty.err
     assert "what its file says" not in faulty.out
     assert "it is wrong as well" in located(tmp_path)["sentence"]
+
+
+def test_of_several_operators_that_compute_what_their_file_says_none_is_called_wrong(polycmp, tmp_path):
+    """ncnn#4762: a picture was normalised otherwise for the run that was saved, which shows its outputs alone."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("Conv", ["x", "V"], ["c"], name="first"),
+        helper.make_node("Relu", ["c"], ["r"], name="relu"),
+        helper.make_node("Conv", ["r", "W"], ["y"], name="second"),
+    ]
+    weights = [(name, random.standard_normal((4, 4, 3, 3)).astype("f")) for name in "VW"]
+    ends = [("x", FLOAT, [1, 4, 6, 5])], [("y", FLOAT, [1, 4, 2, 1])]
+    onnx.save(graph_model(nodes, *ends, weights), "net.onnx")
+    x = random.uniform(0, 255, (1, 4, 6, 5)).astype(np.float32)
+    np.savez("x.npz", x=x)
+    np.savez("saved.npz", y=ort.InferenceSession("net.onnx").run(None, {"x": (x / 255 - 0.5) / 0.25})[0])
+    words = ("--load-inputs", "x.npz", "--load-outputs", "saved.npz", "--report", "r.json")
+    assert polycmp("locate", "net.onnx", "-b", "onnxrt", *words).status == 1
+    sentence = located(tmp_path)["sentence"]
+    assert sentence.startswith("another file or other inputs: onnxrt computes what its file says and makes another 'y'")
+    told = "Conv 'first', Relu 'relu' and Conv 'second' is another one there, or saved was fed with other inputs"
+    assert told in sentence
+    assert polycmp("locate", "net.onnx", "-b", "faulty:backend=onnxrt,fault=shuffle,at=first", *words).status == 1
+    assert "another file" not in located(tmp_path)["sentence"]

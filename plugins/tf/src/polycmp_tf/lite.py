@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 #: reads no further than the model, which is why other files have their labels there.
 _PART = b"polycmp part"
 _LENGTH_BYTES = 8
+#: Types of codes, which stand for real numbers where a tensor has one scale.
+CODES = frozenset(map(np.dtype, ("int8", "uint8", "int16")))
 
 
 def import_schema() -> Any:
@@ -68,18 +70,22 @@ class LiteModel:
         signature: Name of the signature to run, where there are several.
         threads: Number of threads; None for all cores that this process may use.
         kernels: `xnnpack`, `builtin` or `reference`.
+        dequantize: Whether inputs and outputs that are codes are taken and given as the real numbers they stand for.
 
     Attributes:
         inputs: The inputs by their names in the signature, else by their tensors' names.
         outputs: The outputs, named likewise.
         version: The interpreter's version.
+        notes: What readers should know of inputs and outputs that are codes.
 
     Raises:
         PluginError: No interpreter is installed.
         ModelError: The file is no LiteRT model, or has no such signature.
     """
 
-    def __init__(self, path: str, signature: str, threads: int | None, kernels: str = "xnnpack") -> None:
+    def __init__(
+        self, path: str, signature: str, threads: int | None, kernels: str = "xnnpack", *, dequantize: bool = False
+    ) -> None:
         try:
             self._lite, self.version = interpreter(kernels, threads, model_path=path)
             signatures = self._lite.get_signature_list() or {}
@@ -88,6 +94,7 @@ class LiteModel:
         except Exception as error:
             raise ModelError(f"{path} is not a LiteRT model", whose="tf", why=describe_exception(error)) from error
         self._signature = self._choose(path, signature, list(signatures))
+        self._dequantizes = dequantize
         self._describe()
 
     def _choose(self, path: str, signature: str, known: list[str]) -> Any:
@@ -108,9 +115,29 @@ class LiteModel:
             self._input_details = {item["name"]: item for item in self._lite.get_input_details()}
             self._output_details = {item["name"]: item for item in self._lite.get_output_details()}
         self.inputs, self.outputs = _metadata(self._input_details), _metadata(self._output_details)
+        codes = {
+            name: LitePort(name, found)
+            for name, item in {**self._input_details, **self._output_details}.items()
+            if (found := _codes_of(item)) is not None
+        }
+        self.notes = [] if self._dequantizes else [_of_codes(port) for port in codes.values()]
+        self._ports = codes if self._dequantizes else {}
+        for metadata in (self.inputs, self.outputs):
+            for name in metadata.keys() & self._ports.keys():
+                metadata.add(name, np.float32, metadata[name].shape)
 
     def run(self, feed: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed; an input of another shape makes the interpreter plan anew."""
+        fed = {
+            name: self._ports[name].inwards(array, self._input_details[name]["dtype"]) if name in self._ports else array
+            for name, array in feed.items()
+        }
+        return {
+            name: self._ports[name].outwards(array) if name in self._ports else array
+            for name, array in self._run(fed).items()
+        }
+
+    def _run(self, feed: dict[str, Any]) -> dict[str, Any]:
         if self._signature is not None:
             return dict(self._signature(**feed))
         for name, item in self._input_details.items():
@@ -148,6 +175,23 @@ class LitePort(NamedTuple):
         return (array.astype(np.float32) - np.float32(zero)) * scale
 
 
+def _codes_of(item: Mapping[str, Any]) -> tuple[Any, int] | None:
+    """Return scale and zero point of a tensor that an interpreter describes, where it holds codes; None of others."""
+    scale, zero = item.get("quantization") or (0.0, 0)
+    return (np.float32(scale), int(zero)) if scale and np.dtype(item["dtype"]) in CODES else None
+
+
+def _of_codes(port: LitePort) -> str:
+    """Say what an input or output that is codes stands for, and how to compare that."""
+    assert port.codes is not None
+    scale, zero = port.codes
+    shifted = f"({port.tensor} {'-' if zero > 0 else '+'} {abs(zero)})" if zero else f"{port.tensor}"
+    return (
+        f"{port.tensor!r} holds codes of real numbers, {shifted} * {scale:.6g}: with the option dequantize, as in "
+        "-b tf:dequantize, these are taken and compared"
+    )
+
+
 class LitePart:
     """A part of a LiteRT model, in an interpreter of its own.
 
@@ -161,6 +205,7 @@ class LitePart:
     Attributes:
         inputs: Types and shapes of what is fed, as the model has them: the runner brings them there.
         version: The interpreter's version.
+        notes: What readers should know of it.
 
     Raises:
         ModelError: LiteRT cannot run the part.
@@ -175,6 +220,7 @@ class LitePart:
         options: Options,
     ) -> None:
         back = {other: name for name, other in options.rename.items()}
+        self.notes: list[str] = []
         self._names = {name: back.get(name, name) for name in (*inputs, *outputs)}
         self._input_ports = [ports[name] for name in inputs]
         self._output_ports = {self._names[name]: ports[name] for name in outputs}

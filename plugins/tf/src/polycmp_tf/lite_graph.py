@@ -19,7 +19,7 @@ from polycmp.errors import ModelError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
-from polycmp_tf.lite import LitePart, LitePort, import_schema, write_part
+from polycmp_tf.lite import CODES, LitePart, LitePort, import_schema, write_part
 from polycmp_tf.lite_operators import ACTIVATIONS, type_of
 
 if TYPE_CHECKING:
@@ -273,16 +273,18 @@ class LiteGraph(OwnGraph, ModelGraph):
         return metadata
 
     def codes_of(self, place: int) -> tuple[Any, int] | None:
-        """Return scale and zero point of a tensor inside the model that is computed in codes; None of others.
+        """Return scale and zero point of a tensor that is computed in codes; None of others.
+
+        Inputs and outputs are codes, too, unless the run is asked for the numbers that they stand for.
 
         Args:
             place: The tensor's place in the file.
         """
         tensor = self._subgraph.tensors[place]
         steps = tensor.quantization
-        if steps is None or steps.scale is None or len(steps.scale) != 1 or place in self._held or place in self._ends:
+        if steps is None or steps.scale is None or len(steps.scale) != 1 or place in self._held:
             return None
-        if _dtype(tensor) not in {np.dtype(name) for name in ("int8", "uint8", "int16")}:
+        if _dtype(tensor) not in CODES or (place in self._ends and not self._options.dequantize):
             return None
         zero = int(steps.zeroPoint[0]) if steps.zeroPoint is not None and len(steps.zeroPoint) else 0
         return np.float32(steps.scale[0]), zero

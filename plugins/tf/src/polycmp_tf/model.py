@@ -13,6 +13,7 @@ from polycmp.errors import ModelError, PluginError, UsageError, describe_excepti
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
+from polycmp_tf.left_open import find_left_open
 from polycmp_tf.lite import LiteModel, read_part
 from polycmp_tf.plugin import Options
 
@@ -63,18 +64,29 @@ class GraphModel:
         outputs: Outputs of the function.
         graph: The function's graph, for TensorBoard; None if it has none.
         keep: Objects that have to live as long as the function.
+        left_open: Tells of a feed which results are left open; None where none can be.
 
     Attributes:
         inputs: Inputs of the function.
         outputs: Outputs of the function.
         version: TensorFlow's version.
+        notes: What readers should know of it, in part of what it was fed first.
     """
 
     def __init__(
-        self, tf: Any, function: Any, inputs: TensorMetadata, outputs: TensorMetadata, graph: Any, keep: Any = None
+        self,
+        tf: Any,
+        function: Any,
+        inputs: TensorMetadata,
+        outputs: TensorMetadata,
+        graph: Any,
+        keep: Any = None,
+        left_open: Callable[[Mapping[str, Any]], list[str]] | None = None,
     ) -> None:
         self._tf = tf
         self._function = function
+        self.notes: list[str] = []
+        self._left_open = left_open
         self._keep = keep  # a SavedModel's variables live as long as the object that was loaded
         self.inputs = inputs
         self.outputs = outputs
@@ -83,6 +95,9 @@ class GraphModel:
 
     def run(self, feed: dict[str, Any]) -> dict[str, Any]:
         """Return the outputs for one feed."""
+        if self._left_open is not None:
+            self.notes += self._left_open(feed)
+            self._left_open = None
         constants = {name: self._tf.constant(array) for name, array in feed.items()}
         return {name: tensor.numpy() for name, tensor in self._function(constants).items()}
 
@@ -116,7 +131,7 @@ class TfFromFile(Loader[Any]):
         if path.suffix == ".tflite":
             _only_graphs(options, path)
             return read_part(str(path), options) or LiteModel(
-                str(path), options.signature, options.threads, options.kernels
+                str(path), options.signature, options.threads, options.kernels, dequantize=options.dequantize
             )
         tf = import_tensorflow()
         _set_up(tf, options)
@@ -202,7 +217,8 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
         return {name: by_name[name] for name in output_names}
 
     called = tf.function(function, jit_compile=True) if options.xla else function
-    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep)
+    left_open = find_left_open(tf, concrete) if options.xla else None
+    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open)
 
 
 def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:

@@ -46,6 +46,10 @@ class Options:
         help="What runs a LiteRT model: XNNPACK where it can, LiteRT's own kernels, or its plain ones for reference.",
         choices=("xnnpack", "builtin", "reference"),
     )
+    dequantize: bool = opt(
+        False,
+        help="Take and give real numbers where inputs and outputs of a LiteRT model are codes: integers with a scale.",
+    )
     xla: bool = opt(False, help="Compile the model with XLA.", alias="--xla")
     freeze_graph: bool = opt(
         False, help="Turn the model's variables into constants before running it.", alias="--freeze-graph"

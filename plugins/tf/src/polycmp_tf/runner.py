@@ -43,6 +43,7 @@ class TfRunner(Runner):
         """
         model = resolve(self._source)
         self.backend_version = model.version
+        self.notes = model.notes  # what is fed may add to them
         options = self._options
         if options.save_tensorboard and getattr(model, "graph", None) is not None:
             summary = import_tensorflow().summary

@@ -14,7 +14,7 @@ from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
 from polycmp.builtin.judging.limits import MARGIN, SAMPLES, SMALL_SHARE
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
-from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, worst_reason
+from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, describe_signs, worst_reason
 from polycmp.options import pick
 from polycmp.precision import UNITS, is_steps, operator_rounding, unit_of
 from polycmp.sentences import counted, explained
@@ -197,7 +197,7 @@ class MeasuredJudge(OutputJudge):
         else:
             verdict = _within(verdict, candidate, reference, most.largest)
         verdict = replace(verdict, tolerance={"atol": most.largest, "rms": most.rms})
-        return self._said(verdict, output, reference, floor, judgement, network)
+        return self._said(verdict, output, candidate, reference, floor, judgement, network)
 
     def _simply(self, candidate: Array, reference: Array, output: str, atol: float) -> DetailedVerdict:
         options = replace(self.options, atol={"": atol}, rtol={"": 0.0}, scale_atol=False)
@@ -207,6 +207,7 @@ class MeasuredJudge(OutputJudge):
         self,
         verdict: DetailedVerdict,
         output: str,
+        candidate: Array,
         reference: Array,
         floor: Floor,
         judgement: Judgement,
@@ -217,7 +218,9 @@ class MeasuredJudge(OutputJudge):
         bound = explained(floor.kind, judgement.bound, floor.source, on_average=judgement.on_average, where=where)
         bound = f"{bound}; {network}" if judgement.margin < MARGIN else bound
         if judgement.word == "failed":
-            return replace(verdict, passed=False, reason=f"{judgement.why}; {bound}{_beyond(verdict)}")
+            signs = describe_signs(candidate, reference, floor.bound(judgement.margin).largest)
+            why = f"{judgement.why}; {bound}{_beyond(verdict)}{signs and '; '}{signs}"
+            return replace(verdict, passed=False, reason=why)
         if not verdict.passed and not _is_number(verdict):
             return verdict
         if judgement.word == "passed":

@@ -109,12 +109,29 @@ def _accusation(row: Row, located: Located) -> str:
         )
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
     how = _how(row, is_explained=any(hint.startswith(CAUSE) for hint in judged.hints))
+    if hidden and _is_as_defined(located):
+        return _elsewhere(row, hidden, located)
     if hidden:
         return (
             f"{strength}: one of {all_of(hidden)}, which compute {row.tensor!r}{how}; nothing between them has a "
             "counterpart to compare with"
         )
     return f"{strength}: {node} computes {row.tensor!r}{how}{_alone(row, located)}"
+
+
+def _is_as_defined(located: Located) -> bool:
+    return any(AS_DEFINED in hint for hint in located.judged.hints)
+
+
+def _elsewhere(row: Row, hidden: Sequence[str], located: Located) -> str:
+    """Say that of several operators none is wrong: the file, or what a saved run was fed, differs somewhere there."""
+    who, other = located.candidate, located.reference
+    recorded = located.pairing is not None and located.pairing.recorded
+    inputs, fed = (" or other inputs", f", or {other} was fed with other inputs") if recorded else ("", "")
+    return (
+        f"another file{inputs}: {who} {AS_DEFINED} and makes another {row.tensor!r} than {other}{_off(row)}; one of "
+        f"{all_of(hidden)} is another one there{fed}: nothing between them has a counterpart to compare with"
+    )
 
 
 def _where(row: Row) -> str:
@@ -213,7 +230,7 @@ def _alone(row: Row, located: Located) -> str:
     if not standalone_is_rounding(row) and is_culprit(row):
         if row.standalone.on_own:
             return f"; from what {located.candidate} read there, {located.reference} computes something else"
-        if any(AS_DEFINED in hint for hint in located.judged.hints):
+        if _is_as_defined(located):
             return f"; run alone on the reference's tensors, {located.candidate} {AS_DEFINED}, which is something else"
         return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
