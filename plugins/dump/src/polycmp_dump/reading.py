@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import FileError, UsageError
-from polycmp.tensors import TensorEntry, as_dtype, dtype_class, dtype_name, format_shape, is_floating
+from polycmp.tensors import TensorEntry, as_dtype, dtype_class, dtype_name, format_shape, is_floating, is_size
 from polycmp_dump.dump_files import DumpFile, DumpFolder, FilePattern
 from polycmp_dump.dump_map import DumpMap, Numbers, TensorRule
 from polycmp_dump.layouts import file_shape, last_channel_order, order_of, same_but_ones, transposed
@@ -146,8 +146,8 @@ class TensorReader:
             return told or array.shape
         if not entry.is_dynamic():
             return tuple(int(size) for size in entry.shape)
-        fixed = [size for size in entry.shape if isinstance(size, int) and size >= 0]
-        is_open = [not (isinstance(size, int) and size >= 0) for size in entry.shape]
+        fixed = list(filter(is_size, entry.shape))
+        is_open = [not is_size(size) for size in entry.shape]
         product = math.prod(fixed)
         if told is not None and len(told) == len(entry.shape):
             layout = recorded.rule.layout

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polycmp.graph import Constant, GraphNode
 from polycmp.precision import unit_of
-from polycmp.tensors import dtype_class, dtype_name
+from polycmp.tensors import dtype_class, dtype_name, is_size
 from polycmp_onnx.graph import STANDARD, GraphView, attribute_value, shape_of
 from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.packing import unpack
@@ -345,7 +345,7 @@ class Declarations:
             return lambda item: np.transpose(item, perm) if item.ndim > 1 else item
         if proto.op_type in {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}:
             shape = self._shape(proto.output[0])
-            if shape is None or not all(isinstance(size, int) and size >= 0 for size in shape):
+            if shape is None or not all(is_size(size) for size in shape):
                 return None
             sizes = [int(size) for size in shape]
             return lambda item: item.reshape(sizes) if item.size == np.prod(sizes) else item
@@ -514,7 +514,7 @@ def _settle_slice(settings: dict[str, Any], shape: Sequence[int | str] | None) -
     ranges = {}
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=False):
         size = shape[axis % len(shape)]
-        if not isinstance(size, int) or size < 0:
+        if not is_size(size):
             if start or abs(end) < _FAR or step != 1:
                 return
             continue

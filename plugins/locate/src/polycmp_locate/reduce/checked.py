@@ -11,7 +11,7 @@ from polycmp.files import make_folder
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, is_size
 from polycmp_locate.reduce.named import operators_named
 from polycmp_locate.reduce.parts import ModelPart, PartCutter
 from polycmp_locate.reduce.reduction import Reduction, recording_problem
@@ -65,13 +65,13 @@ class Shapes:
         entry = self.known.get(name)
         if entry is None or entry.dtype is None or entry.shape is None:
             return False
-        return all(isinstance(dim, int) and dim >= 0 for dim in entry.shape)
+        return all(is_size(dim) for dim in entry.shape)
 
     def _closed_shape(self, name: str, entry: TensorEntry) -> tuple[int, ...] | None:
         shape = self._model.input_shapes.get(name)
         if shape is not None or entry.shape is None:
             return shape
-        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN_DIMENSION for dim in entry.shape)
+        return tuple(dim if is_size(dim) else _OPEN_DIMENSION for dim in entry.shape)
 
     def _run(self, names: list[str]) -> None:
         """Run the model on an installed backend that shows inner tensors."""

@@ -10,7 +10,7 @@ from polycmp.errors import ModelError
 from polycmp.graph import DeclaredGraph, GraphNode
 from polycmp.layerwise import PartitionedRun, final_outputs, open_precise_run, same_structure, tensors_behind
 from polycmp.runs import Resolved
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed, TensorMetadata, is_size
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks, compare_sides
 from polycmp_locate.pairing.inputs import listed, renamed_inputs, with_inputs
 from polycmp_locate.pairing.output_map import mapped_pairs, names_others
@@ -134,7 +134,7 @@ def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
         a, b = one[name].shape, two[name].shape
         if a is None or b is None:
             continue
-        fixed = [pair for pair in zip(a, b, strict=False) if all(isinstance(size, int) and size >= 0 for size in pair)]
+        fixed = [pair for pair in zip(a, b, strict=False) if all(is_size(size) for size in pair)]
         if len(a) != len(b) or any(x != y for x, y in fixed):
             return False
     return True
