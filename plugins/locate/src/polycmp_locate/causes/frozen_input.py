@@ -16,10 +16,10 @@ from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import CAUSE, Judged
+from polycmp_locate.values.judged import Judged, Reason
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield a note on tensors that only the reference reads, where other values of them give another tensor."""
     row = judged.accused
     if row is None or not isinstance(row.node, PartNode) or not row.node.only_reference or row.node.only_candidate:
@@ -36,8 +36,8 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     if before is None or after is None or distance(after[row.tensor], before[row.tensor]) <= BEYOND_EIGHT_BITS:
         return
     read, labels = a_few(row.node.only_reference), (setting.candidate.label, setting.reference.label)
-    yield (
-        f"{CAUSE}with other values of {read} {labels[1]} makes another {row.tensor!r}, and {labels[0]} "
+    yield Reason(
+        f"with other values of {read} {labels[1]} makes another {row.tensor!r}, and {labels[0]} "
         "does not read it: a constant stands there, frozen from the example inputs of the export"
     )
 

@@ -28,8 +28,6 @@ from polycmp_locate.row_rules import (
     standalone_limit,
 )
 from polycmp_locate.values.judged import (
-    AS_DEFINED,
-    CAUSE,
     CONSTANT,
     ILL_CONDITIONED,
     NOT_FINITE,
@@ -108,7 +106,7 @@ def _accusation(row: Row, located: Located) -> str:
             f"and first outside it in {row.tensor!r}, which {node} computes{_off(row)}"
         )
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
-    how = _how(row, is_explained=any(hint.startswith(CAUSE) for hint in judged.hints))
+    how = _how(row, is_explained=any(reason.is_cause for reason in judged.reasons))
     if hidden:
         return (
             f"{strength}: one of {all_of(hidden)}, which compute {row.tensor!r}{how}; nothing between them has a "
@@ -213,8 +211,11 @@ def _alone(row: Row, located: Located) -> str:
     if not standalone_is_rounding(row) and is_culprit(row):
         if row.standalone.on_own:
             return f"; from what {located.candidate} read there, {located.reference} computes something else"
-        if any(AS_DEFINED in hint for hint in located.judged.hints):
-            return f"; run alone on the reference's tensors, {located.candidate} {AS_DEFINED}, which is something else"
+        if any(reason.is_as_defined for reason in located.judged.reasons):
+            return (
+                f"; run alone on the reference's tensors, {located.candidate} computes what its file says, which is "
+                "something else"
+            )
         return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
         return (
