@@ -20,6 +20,7 @@ __all__ = [
     "FeedPerRun",
     "LabelledFeed",
     "ModelDescription",
+    "Outputs",
     "Shape",
     "Source",
     "TensorEntry",
@@ -45,6 +46,8 @@ __all__ = [
 
 Shape = tuple["int | str", ...]
 Feed = Mapping[str, Any]
+#: What a model makes, by name.
+Outputs = Mapping[str, Any]
 #: Gives the feeds of a run for a model's inputs.
 Source = Callable[["TensorMetadata"], Iterable[Feed]]
 
