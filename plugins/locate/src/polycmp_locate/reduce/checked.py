@@ -229,19 +229,12 @@ def _write(
 ) -> None:
     from polycmp_locate.reduce.case import Reproduction
 
-    assert reduction.failing is not None
-    reduction.wrote("fails", output_files.output, judge.write(reduction.failing, output_files.output))
-    if output_files.passing and reduction.passing is not None:
-        reduction.wrote("passes", output_files.passing, judge.write(reduction.passing, output_files.passing))
-    elif output_files.passing:
-        reduction.notes.append(f"no part passes, so {output_files.passing} was not written")
-    if output_files.folder and check:
+    reduction.write_parts(output_files.output, output_files.passing, judge.write)
+    if output_files.folder and check and reduction.failing is not None:
         folder = make_folder(output_files.folder)
         judge.copy(reduction.failing, str(folder / Path(artifact).name))
         saved.write(reduction.failing, folder)
         words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in saved.words_inside()]
         case = Reproduction(words, None, reduction.sentence, reduction.command)
         case.write(folder)
-        reduction.files.append(("repeats it", f"{output_files.folder}: sh {folder / 'run.sh'}"))
-        if not case.shows_the_fault(folder):
-            reduction.notes.append(f"the script in {output_files.folder} was run and did not show the fault")
+        reduction.wrote_case(output_files.folder, shown=case.shows_the_fault(folder))
