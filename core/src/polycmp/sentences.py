@@ -131,6 +131,11 @@ def shortened(texts: Sequence[str], shown: int) -> str:
     return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
 
 
+def cut(text: str, length: int) -> str:
+    """Return a text of at most so many characters; the last one says so where there are more."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
 # --- closing sentences
 
 ONE_RUN: Final = "the model ran; there was no second run to compare it with"
