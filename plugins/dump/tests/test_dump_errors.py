@@ -70,6 +70,7 @@ WRONG_MAPS = {
     ),
     "no folder": (HALF.replace('"out"', '"oot"'), 3, "no such folder: oot why: did you mean 'out'"),
     "no pattern": (HALF.replace("{tensor}", "{name}"), 2, "'Result_{iteration}/{name}.raw' is no pattern of files"),
+    "one name twice": (HALF.replace("{tensor}", "*_{tensor}_{tensor}"), 2, "is no pattern of files"),
     "a layout that is none": (HALF.replace("NHWC", "NHW"), 2, "line 3: 'NHW' is no layout"),
     "a layout of others": (
         HALF + "[tensors.logits]\nlayout = 'NHWC'\n",
