@@ -12,11 +12,11 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper, save_model
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
 from onnxruntime.transformers.float16 import convert_float_to_float16
 from packaging.version import Version
-from small_models import save_graph
+from small_models import graph_model, save_graph
 
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks
 from polycmp_onnx.load import OnnxFromPath
@@ -681,3 +681,68 @@ def test_a_file_that_is_not_there_is_named(polycmp, files):
 def test_a_file_that_agrees_with_itself_shows_nothing(polycmp, files):
     done, said = compare_files(polycmp, "old.onnx", "old.onnx")
     assert (done.status, "that it agrees with itself shows nothing" in said) == (0, True), said
+
+
+def condition(path, *, nested: bool) -> None:
+    """Write an If that takes the branch Exp; `nested` puts it into another, which always takes it."""
+    branches = {
+        name: helper.make_graph([helper.make_node(op, ["x"], [made])], op, [], [value(made)])
+        for name, op, made in (("then_branch", "Neg", "a"), ("else_branch", "Exp", "b"))
+    }
+    never = helper.make_node("If", ["never"], ["p" if nested else "r"], name="inner", **branches)
+    weights = [("never", np.array(False)), ("always", np.array(True))][: 1 + nested]
+    nodes = [never, helper.make_node("Add", ["r", "r"], ["y"], name="y")]
+    if nested:
+        other = helper.make_graph([helper.make_node("Abs", ["x"], ["q"])], "other", [], [value("q")])
+        then = helper.make_graph([never], "then", [], [value("p")])
+        nodes[0] = helper.make_node("If", ["always"], ["r"], name="outer", then_branch=then, else_branch=other)
+    onnx.save(graph_model(nodes, [("x", TensorProto.FLOAT, [2, 3])], [("y", TensorProto.FLOAT, None)], weights), path)
+
+
+def value(name: str) -> onnx.ValueInfoProto:
+    """Return a declaration without a shape."""
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+
+
+def test_an_if_that_a_tool_took_out_of_another_is_no_other_network(polycmp, tmp_path):
+    condition(tmp_path / "nested.onnx", nested=True)
+    condition(tmp_path / "flat.onnx", nested=False)
+    for command in ("locate", "run"):
+        done = polycmp(command, "flat.onnx", "-b", "onnxrt:name=flat", "-b", "onnxrt:name=nested,model=nested.onnx")
+        assert done.status == 0, done.out
+        assert "another network" not in done.out
+
+
+def test_a_condition_that_was_inverted_with_its_branches_is_no_difference(polycmp, tmp_path):
+    """As optimisers write them that move a part of a branch out of it."""
+
+    def write(name, test, *, inverted):
+        branches = [
+            helper.make_graph(
+                [helper.make_node(op, ["x"], [f"{name}_{op}"])],
+                op,
+                [],
+                [helper.make_tensor_value_info(f"{name}_{op}", TensorProto.FLOAT, ["n"])],
+            )
+            for op in ("Tanh", "Abs")
+        ]
+        then, other = reversed(branches) if inverted else branches
+        nodes = [
+            helper.make_node("Size", ["x"], [f"{name}_size"]),
+            helper.make_node(test, [f"{name}_size", "three"], [f"{name}_is"]),
+            helper.make_node("If", [f"{name}_is"], ["picked"], then_branch=then, else_branch=other),
+            helper.make_node("Exp", ["picked"], ["y"]),
+        ]
+        graph = helper.make_graph(
+            nodes,
+            name,
+            [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n"])],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n"])],
+            [helper.make_tensor("three", TensorProto.INT64, [], [3])],
+        )
+        save_model(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), tmp_path / name)
+        return tmp_path / name
+
+    good, other = write("good.onnx", "Greater", inverted=False), write("other.onnx", "LessOrEqual", inverted=True)
+    done = polycmp("run", other, good, "-b", "onnxrt", "--input-shapes", "x:[8]", "--mark-all")
+    assert done.status == 0, done.out + done.err
