@@ -38,7 +38,7 @@ NEEDED_BY = {
     "Saturating 8-bit kernels": f"{ONNX}test_saturation.py::{SATURATES}",
     "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_rounded_reading.py::{ROUNDED}",
     "Kernels for open dimensions": f"{ONNX}test_open_dimensions.py::{OPEN}",
-    "A file that asks for something else": f"{ONNX}test_recorded.py::{ASKED_BY_FILE}",
+    "A file that asks for something else": f"{ONNX}test_asked_by_file.py::{ASKED_BY_FILE}",
 }
 #: Tests of these need a framework.
 ELSEWHERE = {

@@ -11,9 +11,6 @@ from small_models import save_graph
 FLOAT = TensorProto.FLOAT
 
 
-# --- operators that are wrong together
-
-
 def layer_norm(path):
     """A layer norm by hand whose means have lost their dimension, so that columns are normalised by rows' figures."""
     nodes = [

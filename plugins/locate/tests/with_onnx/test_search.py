@@ -1,4 +1,4 @@
-"""`polycmp locate`: every scenario gets its operator and its words, on real backends."""
+"""The search on real backends: from the command line to the operator that is named."""
 
 from __future__ import annotations
 

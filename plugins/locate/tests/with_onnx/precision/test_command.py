@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
+import low_precision_models as low_precision
 import onnx
 import pytest
 from faulty_models import layers
@@ -60,3 +62,52 @@ def test_nothing_to_find(polycmp, tmp_path, check, status, text):
     )
     assert (done.status, text in done.out) == (status, True), done.out + done.err
     assert Path("mixed.onnx").exists() == (status == 0)
+
+
+REPORT = ("--report", "found.json", "--report", "found.html")
+
+
+def found() -> dict:
+    return json.loads(Path("found.json").read_text())
+
+
+@pytest.mark.parametrize(("mode", "most"), [((), 3), (("--mode", "guided"), 3), (("--mode", "bisect"), 30),
+                                            (("--mode", "linear", "--dir", "reverse"), 30)])  # fmt: skip
+def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models, mode, most):
+    models(low_precision.float16, 1e6, layers=10, outlier=5)
+    words = ("--load-inputs", "x.npz", "--atol", "1e-2", "-o", "mixed.onnx", *mode, *REPORT)
+    done = polycmp("debug", "precision", "float.onnx", "-b", "onnxrt", *words)
+    assert done.status == 0, done.out + done.err
+    assert 0 < len(found()["kept"]) <= most
+    done = polycmp("run", "mixed.onnx", "-b", "onnxrt", "-b", "onnxrt:model=float.onnx", *words[:4])
+    assert done.status == 0, done.out + done.err
+
+
+def test_debug_precision_in_bfloat16_on_a_backend_that_has_it(polycmp, models):
+    models(low_precision.float16, 1.0, layers=3, outlier=0)
+    words = ("-b", "onnx", "--to", "bfloat16", "--load-inputs", "x.npz", "--atol", "5e-3", "-o", "mixed.onnx", *REPORT)
+    done = polycmp("debug", "precision", "float.onnx", *words)
+    assert done.status == 0, done.out + done.err
+    assert found()["kept"]
+    types = {item.data_type for item in onnx.load("mixed.onnx").graph.initializer}
+    assert onnx.TensorProto.FLOAT in types
+
+
+def test_debug_precision_takes_a_model_that_is_reduced_already(polycmp, models):
+    words = models(low_precision.dynamic, 1e4, layers=8, outlier=4)
+    done = polycmp("debug", "precision", *words, "--atol", "0.3", "--allow-blind", *REPORT)
+    assert done.status == 0, done.out + done.err
+    assert set(found()["kept"]) <= {"matmul4", "matmul5"}
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (("-b", "onnxrt", "--check", "true"), "both say what fails"),
+        (("--mode", "guided", "--check", "true"), "there is none"),
+    ],
+)
+def test_debug_precision_refuses_what_contradicts_itself(polycmp, models, words, text):
+    models(low_precision.float16, 1.0, layers=2, outlier=0)
+    done = polycmp("debug", "precision", "float.onnx", *words)
+    assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
