@@ -12,19 +12,9 @@ def test_all_reports_tell_the_same(polycmp, tmp_path):
     pytest.importorskip("polycmp_report")
     chain(tmp_path / "m.toy", changed=8)
     chain(tmp_path / "good.toy")
-    words = (
-        "-b",
-        "toy",
-        "-b",
-        "plain:name=ref,model=good.toy",
-        "--report",
-        "r.json",
-        "--report",
-        "r.html",
-        "--report",
-        "r.xml",
-    )
-    done = polycmp("locate", "m.toy", *words)
+    backends = ("-b", "toy", "-b", "plain:name=ref,model=good.toy")
+    words = ("--report", "r.json", "--report", "r.html", "--report", "r.xml")
+    done = polycmp("locate", "m.toy", *backends, *words)
     found = done.report()
     page = (tmp_path / "r.html").read_text()
     assert page.count('<a href="#detail-') == page.count('id="detail-') == len(found["tensors"])
