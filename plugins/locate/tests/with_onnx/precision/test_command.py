@@ -22,6 +22,14 @@ sys.exit(0 if types[node.input[1]] == onnx.TensorProto.FLOAT else 1)
 """
 
 
+#: Fails unless two matrices are still float32.
+NEEDS_TWO = """\
+import sys, onnx
+weights = onnx.load(sys.argv[1]).graph.initializer
+sys.exit(sum(item.data_type == onnx.TensorProto.FLOAT and len(item.dims) == 2 for item in weights) < 2)
+"""
+
+
 @pytest.mark.parametrize(
     ("mode", "direction", "count"),
     [
@@ -111,3 +119,15 @@ def test_debug_precision_refuses_what_contradicts_itself(polycmp, models, words,
     models(low_precision.float16, 1.0, layers=2, outlier=0)
     done = polycmp("debug", "precision", "float.onnx", *words)
     assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
+
+
+def test_a_check_decides_how_much_stays_in_float32_beside_bfloat16(polycmp, models, tmp_path):
+    models(low_precision.float16, 1.0, layers=4, outlier=0)
+    Path("needs.py").write_text(NEEDS_TWO)
+    check = ("--check", sys.executable, "needs.py", "polycmp_debug.onnx")
+    words = ("--to", "bfloat16", "-o", "mixed.onnx", "--report", "found.json", *check)
+    done = polycmp("debug", "precision", "float.onnx", *words)
+    assert done.status == 0, done.out + done.err
+    assert done.report(tmp_path / "found.json")["in_float32"][-1] == "matmul2"
+    types = {item.data_type for item in onnx.load("mixed.onnx").graph.initializer}
+    assert types == {TensorProto.FLOAT, TensorProto.BFLOAT16}

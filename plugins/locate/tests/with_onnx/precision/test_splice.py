@@ -24,11 +24,6 @@ def run(model, feed=None):
     return InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(["y"], feed)[0]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def core_alone():
-    """Hide nothing: these tests need ONNX."""
-
-
 @pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
 def mixer(request, tmp_path):
     exact = low_precision.chain(4)

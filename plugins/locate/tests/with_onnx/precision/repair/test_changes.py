@@ -12,6 +12,8 @@ from conversion_faults import faults
 from onnx import numpy_helper
 from unet import unet
 
+from polycmp_locate.precision.repair.changes import difference
+
 SOURCE = unet()
 
 
@@ -70,3 +72,18 @@ def copy_of(model):
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     return copy
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        (np.zeros((2, 3), np.float32), np.zeros((3, 2), np.float32), "shape [2, 3] -> [3, 2]: it was transposed"),
+        (np.zeros((2, 3), np.float32), np.zeros((2, 4), np.float32), "shape [2, 3] -> [2, 4]"),
+        (np.array([1, 2]), np.array([1, 3]), "[1, 2] -> [1, 3]"),
+        (np.arange(9), np.arange(1, 10), "9 numbers -> 9 numbers"),
+        (np.array([1, 2]), np.array([1, 2]), ""),
+        (np.float32([1, 2]), np.float32([1, 2]) * np.float32(1 + 2**-23), ""),
+    ],
+)
+def test_the_difference_of_a_weight_is_said_by_its_kind(old, new, said):
+    assert difference(old, new) == said
