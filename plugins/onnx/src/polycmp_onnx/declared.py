@@ -132,7 +132,7 @@ class Declarations:
         places, scale = _WEIGHTS.get(proto.op_type, ()), 1.0
         if places:
             weight = self._operand(proto, *places, axis=0 if proto.op_type == "QLinearConv" else 1)
-            scale = float(attributes.get("alpha") or 1.0) if proto.op_type not in {"FusedConv"} else 1.0
+            scale = float(attributes.get("alpha", 1.0)) if proto.op_type != "FusedConv" else 1.0
             if weight is not None and attributes.get("transB"):
                 weight = _map(weight, lambda item: np.swapaxes(item, -1, -2) if item.ndim > 1 else item)
             if weight is not None:
@@ -140,7 +140,7 @@ class Declarations:
         biases = _BIASES.get(proto.op_type, ())
         bias = self._bias(proto, biases) if biases else None
         if bias is not None:
-            constants["bias"] = _times(bias, float(attributes.get("beta") or 1.0)) if "beta" in attributes else bias
+            constants["bias"] = _times(bias, float(attributes.get("beta", 1.0)))
         return constants | self._others(proto, excluded_places={*places, *biases[:1]})
 
     # --- operators
