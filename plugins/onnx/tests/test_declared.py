@@ -1,4 +1,4 @@
-"""Constants that operators hold, in whatever form a file writes them: what the reference evaluator makes of them."""
+"""What operators are told, and constants that they hold, in whatever form a file writes them."""
 
 from __future__ import annotations
 
@@ -108,3 +108,60 @@ def test_a_bias_is_what_the_evaluator_adds(beta):
     graph = open_graph(lambda: model)
     found = graph.constants(graph.nodes[0])["bias"]
     np.testing.assert_allclose(np.broadcast_to(found.values, expected.shape), expected, rtol=1e-6)
+
+
+def settings_of(op, shape, *inputs, opset=17, weights=(), **attributes):
+    """Return the settings of an operator that reads `x` of a shape, and constants."""
+    made = helper.make_node(op, ["x", *inputs], ["y"], **attributes)
+    model = graph_model([made], [("x", FLOAT, shape)], [("y", FLOAT, None)], weights, opset=opset)
+    graph = open_graph(lambda: model)
+    return graph.settings(graph.nodes[0])
+
+
+FROM, TO = [("from", np.array([0])), ("to", np.array([2**62])), ("axes", np.array([0]))], ("from", "to", "axes")
+SQUARE = [("k", np.ones((4, 3, 3, 3), np.float32))]
+#: An operator, the shape of what it reads, and two ways of telling it the same.
+ALIKE = {
+    "axes in their opposite order": ("Transpose", [2, 3, 4], {}, {"perm": [2, 1, 0]}),
+    "an axis from the end": ("Gather", [2, 3], {"axis": -1, "inputs": ["i"]}, {"axis": 1, "inputs": ["i"]}),
+    "all axes": ("ReduceMax", [2, 3], {}, {"axes": [1, 0]}),
+    "an attribute that became an input": (
+        "ReduceSum", [2, 3], {"axes": [-1], "opset": 11}, {"inputs": ["axes"], "weights": [("axes", np.array([1]))]},
+    ),
+    "all of a size that is open": (
+        "Slice", ["n", 3], {"inputs": TO, "weights": FROM},
+        {"inputs": TO, "weights": [("from", np.array([0])), ("to", np.array([3])), ("axes", np.array([-1]))]},
+    ),
+    "attributes of a slice that became inputs": (
+        "Slice", [4, 3], {"starts": [1], "ends": [3], "axes": [0], "opset": 9},
+        {"inputs": TO, "weights": [("from", np.array([-3])), ("to", np.array([-1])), ("axes", np.array([0]))]},
+    ),
+    "defaults of windows": (
+        "Conv", [1, 3, 8, 8], {"inputs": ["k"], "weights": SQUARE, "kernel_shape": [3, 3]},
+        {"inputs": ["k"], "weights": SQUARE, "strides": [1, 1], "dilations": [1, 1], "pads": [0] * 4,
+         "kernel_shape": [3, 3], "auto_pad": "VALID"},
+    ),
+    "an axis of size 1 beside": ("Softmax", [2, 3, 1], {"axis": 1, "opset": 11}, {"axis": 1}),
+}  # fmt: skip
+#: The same for what differs.
+OTHER = {
+    "an order": ("Transpose", [2, 3, 4], {}, {"perm": [2, 0, 1]}),
+    "all axes from one on": ("Softmax", [2, 3, 4], {"axis": 1, "opset": 11}, {"axis": 1}),
+    "a window": (
+        "MaxPool", [1, 3, 8, 8], {"kernel_shape": [3, 3], "strides": [2, 2]}, {"kernel_shape": [3, 3]},
+    ),
+    "a range": (
+        "Slice", [4, 3], {"inputs": TO, "weights": FROM},
+        {"inputs": TO, "weights": [("from", np.array([1])), *FROM[1:]]},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", [*ALIKE, *OTHER])
+def test_what_an_operator_is_told_does_not_hang_on_how_a_file_says_it(name):
+    op, shape, *ways = {**ALIKE, **OTHER}[name]
+    one, two = (
+        settings_of(op, shape, *way.get("inputs", ()), **{key: item for key, item in way.items() if key != "inputs"})
+        for way in ways
+    )
+    assert (one == two) is (name in ALIKE), (one, two)
