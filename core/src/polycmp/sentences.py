@@ -36,6 +36,7 @@ __all__ = [
     "backends_failed",
     "channels_lost",
     "counted",
+    "cut",
     "elements_differ",
     "explained",
     "finished",
