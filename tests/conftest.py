@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+import pytest
 from onnx_commands import (
     made_workshop,
     model,
@@ -21,3 +24,11 @@ __all__ = [
     "signals_as_a_terminal_has_them",
     "workshop",
 ]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def no_handler_is_left():
+    """Refuse what the tests of a module leave on polycmp's logger: those of others would print by it."""
+    before = logging.getLogger("polycmp").handlers[:]
+    yield
+    assert logging.getLogger("polycmp").handlers == before

@@ -154,3 +154,16 @@ def layers(path: Path, count: int) -> Path:
             nodes.append(helper.make_node("LeakyRelu", [source], [target], name=f"n{number}", alpha=0.5))
         source = target
     return save(path, nodes, [1, 4, 16, 16], weights)
+
+
+def relu_clip(path: Path) -> Path:
+    """Write Relu and Clip among others in float64, which ONNX Runtime's rule for both does not know."""
+    nodes = [
+        helper.make_node("Mul", ["x", "two"], ["m"], name="mul"),
+        helper.make_node("Sigmoid", ["m"], ["s"], name="sigmoid"),
+        helper.make_node("Relu", ["s"], ["r"], name="relu"),
+        helper.make_node("Clip", ["r", "low", "two"], ["c"], name="clip"),
+        helper.make_node("Add", ["c", "two"], ["a"], name="add"),
+        helper.make_node("Exp", ["a"], ["y"], name="exp"),
+    ]
+    return save(path, nodes, [3, 4], {"two": np.float64(2), "low": np.float64(-1)}, TensorProto.DOUBLE)

@@ -17,6 +17,7 @@ from in_process import plugins_installed
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.cli.main import run
+from polycmp.messages import restored_logging
 
 #: Damaged files of one kind, and those that `make test-all` tries; one seed for each kind, so that a failure can be had
 #: again.
@@ -64,7 +65,7 @@ def _chdir(folder):
 def call(*words: str) -> tuple[int, str]:
     """Return a command's exit status and all that it said."""
     said = io.StringIO()
-    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
+    with restored_logging(), contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
         status = run(list(words), plugins_installed())
     return status, said.getvalue()
 

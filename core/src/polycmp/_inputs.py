@@ -14,7 +14,7 @@ from polycmp.options import changed_options, fields_of
 from polycmp.options.values import pick, split_script, unknown_names
 from polycmp.plan import DataPlan
 from polycmp.results import ALONE
-from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape
+from polycmp.tensors import DataSource, Feed, ModelDescription, Source, TensorMetadata, format_shape, is_size
 
 if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
@@ -174,8 +174,7 @@ class PlanSource(DataSource):
         if not (self._free and open_ones) or is_noted:
             return ""
         shapes = " ".join(
-            f"{name}:{format_shape(dim if isinstance(dim, int) and dim >= 0 else 'N' for dim in shape)}"
-            for name, shape in open_ones.items()
+            f"{name}:{format_shape(dim if is_size(dim) else 'N' for dim in shape)}" for name, shape in open_ones.items()
         )
         return f"if the sizes chosen here are why, give others for N: --input-shapes {shapes}"
 

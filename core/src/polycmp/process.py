@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any, NoReturn, Protocol
 
 from polycmp._environment import callers_environment
@@ -43,6 +44,7 @@ __all__ = [
     "end_with",
     "is_child",
     "module_words",
+    "resident_memory",
 ]
 
 #: Seconds that a child may take to end when it is asked to, and its last output to arrive afterwards.
@@ -508,3 +510,11 @@ def _parse(line: bytes) -> dict[str, Any] | None:
     except ValueError:
         return None
     return message if isinstance(message, dict) else None
+
+
+def resident_memory() -> int:
+    """Return the bytes of memory that this process takes now, 0 where the system does not tell."""
+    try:
+        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, AttributeError):
+        return 0

@@ -36,6 +36,7 @@ __all__ = [
     "backends_failed",
     "channels_lost",
     "counted",
+    "cut",
     "elements_differ",
     "explained",
     "finished",
@@ -130,6 +131,11 @@ def listed(names: Sequence[str], shown: int) -> str:
 def shortened(texts: Sequence[str], shown: int) -> str:
     """Return the first texts and the number of the others."""
     return ", ".join(texts[:shown]) + (f" and {len(texts) - shown} more" if len(texts) > shown else "")
+
+
+def cut(text: str, length: int) -> str:
+    """Return a text of at most so many characters; the last one says so where there are more."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 # --- closing sentences

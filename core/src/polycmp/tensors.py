@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 import numpy as np
 
@@ -20,6 +20,7 @@ __all__ = [
     "FeedPerRun",
     "LabelledFeed",
     "ModelDescription",
+    "Outputs",
     "Shape",
     "Source",
     "TensorEntry",
@@ -35,6 +36,7 @@ __all__ = [
     "format_shape",
     "is_floating",
     "is_low_bit",
+    "is_size",
     "native",
     "number_info",
     "same_bits",
@@ -44,6 +46,8 @@ __all__ = [
 
 Shape = tuple["int | str", ...]
 Feed = Mapping[str, Any]
+#: What a model makes, by name.
+Outputs = Mapping[str, Any]
 #: Gives the feeds of a run for a model's inputs.
 Source = Callable[["TensorMetadata"], Iterable[Feed]]
 
@@ -256,7 +260,7 @@ class TensorEntry:
 
     def is_dynamic(self) -> bool:
         """Return whether a dimension, or the rank, is unknown."""
-        return self.shape is None or any(not isinstance(dim, int) or dim < 0 for dim in self.shape)
+        return self.shape is None or any(not is_size(dim) for dim in self.shape)
 
     def static_shape(self, default: int = 1) -> tuple[int, ...]:
         """Return the shape with every unknown dimension replaced.
@@ -267,11 +271,8 @@ class TensorEntry:
         bound = self.min_shape or self.max_shape
         shape = () if self.shape is None else self.shape
         if bound is not None and len(bound) == len(shape):
-            return tuple(
-                dim if isinstance(dim, int) and dim >= 0 else int(limit)
-                for dim, limit in zip(shape, bound, strict=True)
-            )
-        return tuple(dim if isinstance(dim, int) and dim >= 0 else default for dim in shape)
+            return tuple(dim if is_size(dim) else int(limit) for dim, limit in zip(shape, bound, strict=True))
+        return tuple(dim if is_size(dim) else default for dim in shape)
 
     def accepts_shape(self, shape: Iterable[int]) -> bool:
         """Return whether an array of this shape fits: same rank, every known dimension equal."""
@@ -279,8 +280,7 @@ class TensorEntry:
         if self.shape is None:
             return True
         return len(dims) == len(self.shape) and all(
-            not isinstance(declared, int) or declared < 0 or declared == dim
-            for declared, dim in zip(self.shape, dims, strict=True)
+            not is_size(declared) or declared == dim for declared, dim in zip(self.shape, dims, strict=True)
         )
 
     def __str__(self) -> str:
@@ -291,6 +291,11 @@ class TensorEntry:
 def format_shape(shape: Iterable[int | str] | None) -> str:
     """Return a shape as text: `[1,3,h,w]`, `[…]` if the rank is unknown."""
     return "[…]" if shape is None else "[" + ",".join(str(dim) for dim in shape) + "]"
+
+
+def is_size(dim: int | str | None) -> TypeGuard[int]:
+    """Return whether a dimension is known, and not a name or -1."""
+    return isinstance(dim, int) and dim >= 0
 
 
 def dimension_key(name: str, axis: int, dim: int | str) -> str:

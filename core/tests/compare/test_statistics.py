@@ -11,12 +11,11 @@ from polycmp.compare.blocks import Pair
 from polycmp.compare.statistics import (
     Limits,
     Sums,
-    absolute_errors,
     count_beyond,
     differences,
+    errors_with_nan,
     gather,
     mean_of,
-    relative_errors,
     sorted_errors,
     summarise,
 )
@@ -114,5 +113,5 @@ def test_errors_are_sorted_with_nan_last():
     assert absolute.tolist() == [0.5, 2.0, INF]
     assert relative.tolist() == [pytest.approx(1 / 3), 2.0, INF]
     block = np.array([3.0, NAN, 1.0]), np.array([1.0, 1.0, 1.5])
-    assert absolute_errors(pair, limits)()(*block).tolist() == [2.0, INF, 0.5]
-    assert relative_errors(pair, limits)()(*block).tolist() == [2.0, INF, pytest.approx(1 / 3)]
+    assert errors_with_nan(pair, limits, relative=False)()(*block).tolist() == [2.0, INF, 0.5]
+    assert errors_with_nan(pair, limits, relative=True)()(*block).tolist() == [2.0, INF, pytest.approx(1 / 3)]

@@ -215,6 +215,14 @@ def test_inner_tensors_are_compared_by_run_where_they_are_outputs(polycmp, tiny)
     assert (done.status, "FAILED: 1 of 2 outputs differs" in done.out) == (1, True), done.out
 
 
+def test_run_with_all_tensors_marked_compares_every_tensor_of_a_dump(polycmp, tiny):
+    tensors = devices.run_on_device(tiny, {"image": IMAGE})
+    tensors["/conv1/Conv_output_0"] = tensors["/conv1/Conv_output_0"] * np.float32(1.01)
+    write_npy(tensors)
+    done = polycmp("run", "tiny.onnx", "--dump", "out", "-b", "onnxrt", "--mark-all")
+    assert (done.status, "FAILED: 1 of 7 outputs differs" in done.out) == (1, True), done.out
+
+
 def test_a_dump_may_be_believed(polycmp, tiny):
     """As the last backend it is the reference: a device that is right, and a runtime here that is not."""
     write_npy(devices.run_on_device(tiny, {"image": IMAGE}))

@@ -13,3 +13,30 @@ def core_alone():
     """Hide ONNX, ONNX Runtime and our other plugins."""
     with core_alone_with("polycmp_locate", beside=("polycmp_report",)):
         yield
+
+
+@pytest.fixture
+def locate(polycmp, tmp_path):
+    """Search in `m.toy`; return what was printed, and the report."""
+
+    def run(*words):
+        done = polycmp("locate", "m.toy", *words, "--report", "r.json", "--explain")
+        return done, done.report()
+
+    return run
+
+
+@pytest.fixture
+def search(polycmp, tmp_path):
+    """Search with inputs of 1 for what makes one model differ from another; return the report and its rows."""
+
+    def run(make, candidate, reference, *words):
+        make(tmp_path / "candidate.toy", candidate)
+        make(tmp_path / "reference.toy", reference)
+        backends = ("-b", "toy:model=candidate.toy", "-b", "plain:name=ref,model=reference.toy")
+        words = (*backends, "--val-range", "[1,1]", "--report", "r.json", "--explain", *words)
+        done = polycmp("locate", "candidate.toy", *words)
+        found = done.report()
+        return done, found, {item["tensor"]: item for item in found["tensors"]}
+
+    return run

@@ -50,3 +50,10 @@ def test_a_fault_that_no_part_repeats_is_not_saved(polycmp, tmp_path):
     assert done.status == 0
     assert "nothing to repeat, so no case was saved" in done.words
     assert not (tmp_path / "case").exists()
+
+
+def test_nothing_to_keep_is_said(locate, tmp_path):
+    small(tmp_path / "m.toy")
+    done, _ = locate("-b", "toy:fault=add,at=h", "-b", "plain", "--save-marked", "marked.toy")
+    assert "no output makes the fault go away, so marked.toy was not written" in done.words
+    assert not (tmp_path / "marked.toy").exists()

@@ -8,17 +8,6 @@ import pytest
 from toymodels import chain, small
 
 
-@pytest.fixture
-def locate(polycmp, tmp_path):
-    """Search in `m.toy`; return what was printed, and the report."""
-
-    def run(*words):
-        done = polycmp("locate", "m.toy", *words, "--report", "r.json", "--explain")
-        return done, done.report()
-
-    return run
-
-
 @pytest.mark.parametrize("memory", [(), ("--max-memory", "1K")], ids=["at once", "in windows"])
 def test_an_operator_that_the_reference_lacks_is_stepped_over(locate, tmp_path, memory):
     small(tmp_path / "m.toy")

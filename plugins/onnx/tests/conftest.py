@@ -7,8 +7,9 @@ import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx_commands import model, other, polycmp, signals_as_a_terminal_has_them
+from surgeon_models import chain
 
-__all__ = ["model", "other", "polycmp", "signals_as_a_terminal_has_them"]
+__all__ = ["chain", "model", "other", "polycmp", "signals_as_a_terminal_has_them"]
 
 
 def _make_model(nodes, inputs, outputs, weights=(), opset=17, **domains):

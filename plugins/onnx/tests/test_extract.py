@@ -8,6 +8,7 @@ import pytest
 from onnx import TensorProto, helper
 from onnx_results import FLOAT, old_model, outputs_of, ran, run_in_ort
 from small_models import graph_model
+from surgeon_models import checked
 
 from polycmp.errors import ModelError, UsageError
 from polycmp.tensors import TensorMetadata
@@ -110,3 +111,41 @@ def test_a_part_is_fed_with_what_the_whole_model_makes(polycmp):
     onnx.save(graph_model(nodes, [("x", FLOAT, ["n", 2])], [("y", FLOAT, ["n", 2])]), "model.onnx")
     done = polycmp("surgeon", "extract", "model.onnx", "--inputs", "a:auto:auto", "-o", "part.onnx")
     assert done.status == 0 and "it computes what model.onnx does" in done.out, done.err
+
+
+def test_extract_cuts_a_part_out(polycmp, chain, tmp_path):
+    words = ("--inputs", "m:auto:auto", "--outputs", "r:auto")
+    assert polycmp("surgeon", "extract", "model.onnx", *words, "-o", "out.onnx").status == 0
+    made = checked(tmp_path / "out.onnx")
+    assert [node.name for node in made.graph.node] == ["relu"]
+    assert not made.graph.initializer
+    assert made.metadata_props == chain.metadata_props
+
+
+def test_extract_takes_shapes_and_types_as_given(polycmp, chain, tmp_path):
+    words = ("--inputs", "m:[7,height]:float32", "--outputs", "r:float32")
+    assert polycmp("surgeon", "extract", "model.onnx", *words, "-o", "out.onnx").status == 0
+    shape = checked(tmp_path / "out.onnx").graph.input[0].type.tensor_type.shape
+    assert [dim.dim_value or dim.dim_param for dim in shape.dim] == [7, "height"]
+
+
+def test_extract_up_to_an_output_and_without_inputs(polycmp, chain, tmp_path):
+    assert polycmp("surgeon", "extract", "model.onnx", "--outputs", "m", "-o", "out.onnx").status == 0
+    assert {node.name for node in checked(tmp_path / "out.onnx").graph.node} == {"double", "matmul"}
+    done = polycmp("surgeon", "extract", "model.onnx", "--outputs", "w2:auto", "--inputs", "-o", "out.onnx")
+    assert done.status == 0, done.err
+    assert not checked(tmp_path / "out.onnx").graph.input
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "text"),
+    [
+        (("--outputs", "nobody_makes_it"), 2, "no tensor 'nobody_makes_it'"),
+        (("--inputs", "r:auto:auto", "--outputs", "y:auto"), 3, "also needs the input 'x'"),
+        (("--inputs", "m:wide:float32"), 2, "no tensor 'm:wide'"),
+    ],
+)
+def test_extract_says_what_is_wrong(polycmp, chain, tmp_path, words, status, text):
+    done = polycmp("surgeon", "extract", "model.onnx", *words, "-o", "out.onnx")
+    assert (done.status, text in done.err) == (status, True), done.err
+    assert not (tmp_path / "out.onnx").exists()

@@ -21,11 +21,10 @@ from polycmp.compare.words import kind_reason, shape_reason
 from polycmp.errors import InvalidValueError, UsageError, did_you_mean
 from polycmp.sentences import NOTHING_IN_COMMON
 from polycmp.spec import Verdict
-from polycmp.tensors import dtype_class, dtype_name, dtype_of, format_shape, to_numpy
+from polycmp.tensors import Outputs, dtype_class, dtype_name, dtype_of, format_shape, to_numpy
 
 #: Judges one output: `compare(candidate, reference, output=NAME) -> Verdict`.
 CompareFunction = Callable[..., Verdict]
-Outputs = Mapping[str, Any]
 
 
 class PairComparer:

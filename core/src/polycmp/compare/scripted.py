@@ -16,9 +16,8 @@ from polycmp._script import load_script
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import ComparisonError, OthersCode
 from polycmp.spec import Verdict
-from polycmp.tensors import TensorMetadata, dtype_name, format_shape, to_numpy
+from polycmp.tensors import Outputs, TensorMetadata, dtype_name, format_shape, to_numpy
 
-Outputs = Mapping[str, Any]
 _HINT = "return a Verdict, True or False; of an array for example bool((a == b).all())"
 #: Judges all outputs of one iteration.
 PairFunction = Callable[[Mapping[str, Any], Mapping[str, Any]], list[OutputComparison]]

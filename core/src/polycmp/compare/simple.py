@@ -27,10 +27,9 @@ from polycmp.compare.signs import describe_signs
 from polycmp.compare.statistics import (
     Limits,
     Sums,
-    absolute_errors,
     block_errors,
+    errors_with_nan,
     gather,
-    relative_errors,
     sorted_errors,
     summarise,
 )
@@ -170,8 +169,8 @@ class Simple(OutputJudge):
             return stats
         points = tuple(point for _, point in asked)
         statistics: dict[str, Any] = {}
-        for kind, errors in (("abs", absolute_errors), ("rel", relative_errors)):
-            values = quantiles(pair, errors(pair, limits), points)
+        for kind in ("abs", "rel"):
+            values = quantiles(pair, errors_with_nan(pair, limits, relative=kind == "rel"), points)
             statistics.update({f"{name}_{kind}": value for (name, _), value in zip(asked, values, strict=True)})
         return replace(stats, **statistics)
 

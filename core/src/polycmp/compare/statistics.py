@@ -344,24 +344,13 @@ def count_beyond(candidate: Array, reference: Array, atol: float) -> int:
     return gather(Pair(candidate, reference), Limits(atol, 0.0, equal_nan=True, equal_inf=True)).failed
 
 
-def absolute_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
-    """Return a factory of functions, one per thread, for the absolute errors of a block; NaN counts as infinite."""
+def errors_with_nan(pair: Pair, limits: Limits, *, relative: bool) -> Callable[[], Callable[[Array, Array], Floats]]:
+    """Return a factory of functions, one per thread, for the errors of a block; NaN counts as infinite."""
     make = block_errors(pair, limits)
 
     def worker() -> Callable[[Array, Array], Floats]:
         errors_of = make()
-        return lambda candidate, reference: _with_nan(errors_of(candidate, reference), relative=False)
-
-    return worker
-
-
-def relative_errors(pair: Pair, limits: Limits) -> Callable[[], Callable[[Array, Array], Floats]]:
-    """Return a factory of functions, one per thread, for the relative errors of a block; NaN counts as infinite."""
-    make = block_errors(pair, limits)
-
-    def worker() -> Callable[[Array, Array], Floats]:
-        errors_of = make()
-        return lambda candidate, reference: _with_nan(errors_of(candidate, reference), relative=True)
+        return lambda candidate, reference: _with_nan(errors_of(candidate, reference), relative=relative)
 
     return worker
 

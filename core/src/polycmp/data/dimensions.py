@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from polycmp.tensors import Shape, TensorEntry, TensorMetadata, dimension_key, dtype_class
+from polycmp.tensors import Shape, TensorEntry, TensorMetadata, dimension_key, dtype_class, is_size
 
 #: Names that exporters write where they know none: Paddle, TensorFlow, ONNX's shape inference, PyTorch's compiler.
 _NO_NAME = re.compile(r"\W*|none|unknown|unk_*\d+|(p2o\.)?dynamicdimension\.?\d+|s\d+", re.IGNORECASE)
@@ -78,7 +78,7 @@ def open_dimensions(inputs: TensorMetadata) -> dict[str, OpenDimension]:
     dimensions: dict[str, OpenDimension] = {}
     for name, entry in inputs.items():
         for axis, dim in enumerate(entry.shape or ()):
-            if entry.values is not None or (isinstance(dim, int) and dim >= 0) or len(_terms(dim)) > 1:
+            if entry.values is not None or is_size(dim) or len(_terms(dim)) > 1:
                 continue
             key = dimension_key(name, axis, dim)
             least, most = _limit(entry.min_shape, entry, axis), _limit(entry.max_shape, entry, axis)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, is_size
 
 #: The ways in which an input was found to be the other model's, in words.
 GIVEN, SPELLING, FITTING, READERS, ORDER = (
@@ -87,7 +87,7 @@ def fits(one: TensorEntry, two: TensorEntry) -> bool:
     if one.shape is None or two.shape is None:
         return True
     return len(one.shape) == len(two.shape) and all(
-        a == b or not (_is_size(a) and _is_size(b)) for a, b in zip(one.shape, two.shape, strict=True)
+        a == b or not (is_size(a) and is_size(b)) for a, b in zip(one.shape, two.shape, strict=True)
     )
 
 
@@ -200,7 +200,3 @@ def _by(key: Callable[[str], str], names: Sequence[str]) -> dict[str, list[str]]
     for name in names:
         groups.setdefault(key(name), []).append(name)
     return groups
-
-
-def _is_size(dim: int | str) -> bool:
-    return isinstance(dim, int) and dim >= 0

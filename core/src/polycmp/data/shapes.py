@@ -9,7 +9,7 @@ from dataclasses import replace
 from polycmp.data.dimensions import filled, merge_inputs, open_dimensions
 from polycmp.errors import UsageError, did_you_mean
 from polycmp.options.values import pick, unknown_names
-from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape
+from polycmp.tensors import Feed, TensorEntry, TensorMetadata, dtype_class, format_shape, is_size
 
 _LOG = logging.getLogger("polycmp.data")
 _OPTION = "--input-shapes"
@@ -162,7 +162,7 @@ def _problem(entry: TensorEntry, shape: tuple[int, ...]) -> str:
     if len(shape) != len(entry.shape):
         return f"it has {len(shape)} dimensions instead of {len(entry.shape)}"
     for axis, (known, dim) in enumerate(zip(entry.shape, shape, strict=True)):
-        if isinstance(known, int) and known >= 0 and known != dim:
+        if is_size(known) and known != dim:
             return f"dimension {axis} is fixed at {known}"
     return ""
 
@@ -173,6 +173,6 @@ def _corrected(entry: TensorEntry, shape: tuple[int, ...]) -> tuple[int, ...]:
     static = entry.static_shape()
     wanted = shape if len(shape) == len(static) else static
     return tuple(
-        known if isinstance(known, int) and known >= 0 else (dim if dim > 0 else fallback)
+        known if is_size(known) else (dim if dim > 0 else fallback)
         for known, dim, fallback in zip(entry.shape, wanted, static, strict=True)
     )

@@ -19,6 +19,7 @@ from polycmp.options.declared import is_frozen_dataclass
 from polycmp.plugins.discovery import NAME_PATTERN, WORDS, Candidate, Contributed, Contribution, PluginRecord
 from polycmp.plugins.names import flag_of
 from polycmp.plugins.tools import IMPORT_STRING, make_tools
+from polycmp.sentences import cut
 from polycmp.spec import (
     ENTRY_POINT_GROUP,
     HOOKS,
@@ -85,8 +86,7 @@ def validate(candidate: Candidate, manager: pluggy.PluginManager | None = None) 
 
 
 def _one_line(error: BaseException) -> str:
-    text = describe_exception(error)
-    return text if len(text) <= 300 else text[:299] + "…"
+    return cut(describe_exception(error), 300)
 
 
 def new_manager() -> pluggy.PluginManager:

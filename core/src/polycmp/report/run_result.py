@@ -36,6 +36,7 @@ from polycmp.report.result import (
 )
 from polycmp.report.run_document import document_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome
+from polycmp.sentences import cut
 
 #: Characters of a version in a table; some libraries put their whole commit into it. The JSON report holds all.
 _VERSION = 16
@@ -150,7 +151,7 @@ def _run(item: BackendResult, is_reference: bool, slowest: float) -> Row:
     figures = (None,) * 4 if timing is None else (timing.first, timing.median, timing.p90, timing.p99)
     shares = () if timing is None else tuple(part / slowest if slowest else 0.0 for part in (timing.p90, timing.median))
     options = ", ".join(f"{key}={value}" for key, value in item.options.items())
-    version = item.version if len(item.version) <= _VERSION else f"{item.version[: _VERSION - 1]}…"
+    version = cut(item.version, _VERSION)
     return Row(
         item.label,
         "error" if item.error else "info",

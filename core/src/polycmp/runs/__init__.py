@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from polycmp._inputs import PlanSource, RenamedFeeds, SampleFeeds, SampleFinder, Silent, asked_shapes, renamed_source
 from polycmp.spec import lazy_names
+from polycmp.tensors import Outputs
 
 if TYPE_CHECKING:
     from polycmp.runs.backend_run import BackendRun, copy_outputs
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from polycmp.runs.lacking import Alone, Ends, ends_of, outputs_alone
     from polycmp.runs.loop import Schedule, Step, copy_feed, open_feeds, run_steps
     from polycmp.runs.networks import CompareNetworks, NetworkDifferences
-    from polycmp.runs.observers import Observers, Outputs, RunStep
+    from polycmp.runs.observers import Observers, RunStep
     from polycmp.runs.pairing import (
         InputPairing,
         Structure,
@@ -127,7 +128,7 @@ if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of th
             "lacking": ["Alone", "Ends", "ends_of", "outputs_alone"],
             "loop": ["Schedule", "Step", "copy_feed", "open_feeds", "run_steps"],
             "networks": ["CompareNetworks", "NetworkDifferences"],
-            "observers": ["Observers", "Outputs", "RunStep"],
+            "observers": ["Observers", "RunStep"],
             "pairing": [
                 "InputPairing",
                 "Structure",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from polycmp.compare.blindness import PairImpostors, blind, impostors_judge
 from polycmp.compare.pair import PairComparer
@@ -15,11 +15,11 @@ from polycmp.plan.defaults import DEFAULT_COMPARE
 from polycmp.runs.compare_functions import PlannedFunctions
 from polycmp.runs.tolerances import Tolerances, check_tolerance
 from polycmp.spec import CompareFunction
+from polycmp.tensors import Outputs
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-Outputs = Mapping[str, Any]
 Functions = Mapping[str, CompareFunction]
 
 

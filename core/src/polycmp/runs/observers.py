@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.compare.verdicts import OutputComparison
 from polycmp.errors import OthersCode, PluginError, PolycmpError
 from polycmp.results.outcome import Invalid, Outcome
 from polycmp.results.runs import IterationResult
 from polycmp.spec import Compared, RunObserver
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, Outputs
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from polycmp.plugins import Contributed, Registry
     from polycmp.runs.resolution import Resolved
     from polycmp.spec import ObserverSpec
-
-Outputs = Mapping[str, Any]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp.tensors import dtype_class, dtype_of, to_numpy
-
-Outputs = Mapping[str, Any]
+from polycmp.tensors import Outputs, dtype_class, dtype_of, to_numpy
 
 #: Above this many on either side it is not outputs that differ but whole models, and nothing is suggested.
 _MOST = 32

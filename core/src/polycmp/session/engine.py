@@ -33,13 +33,11 @@ from polycmp.session.names import check_output_names
 from polycmp.session.next_steps import out_of_blindness
 from polycmp.session.prepare import MemoryLimit, Prepared, may_need_pairs, needs_all_outputs, prepare
 from polycmp.session.sensitivity import Sensitivity
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed, Outputs, TensorMetadata
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp.session.plain_outputs import PlainOutputs
-
-Outputs = Mapping[str, Any]
 
 
 def run_plan(

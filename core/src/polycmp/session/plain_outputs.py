@@ -12,9 +12,8 @@ from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Step
 from polycmp.runs.pairing import InputPairing
 from polycmp.runs.resolution import Resolved
-from polycmp.tensors import Feed, dtype_class, to_numpy
+from polycmp.tensors import Feed, Outputs, dtype_class, to_numpy
 
-Outputs = Mapping[str, Any]
 _REAL = frozenset({"float", "complex"})
 
 

@@ -17,13 +17,12 @@ from polycmp.runs.backend_run import BackendRun, copy_outputs
 from polycmp.runs.loop import Step, copy_feed
 from polycmp.runs.resolution import Resolved
 from polycmp.runs.resolved_backend import ResolvedBackend
-from polycmp.tensors import Feed, FeedPerRun, TensorMetadata, dtype_class, to_numpy
+from polycmp.tensors import Feed, FeedPerRun, Outputs, TensorMetadata, dtype_class, to_numpy
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
 
 Array = NDArray[Any]
-Outputs = Mapping[str, Any]
 #: Runs a backend once with other inputs; None if that fails.
 Again = Callable[[Feed], "Outputs | None"]
 #: What a single real number, or one that is everywhere, is multiplied by to be another one of that size; a whole

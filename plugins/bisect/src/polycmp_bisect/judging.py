@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import PolycmpError
 from polycmp.report import duration, figure
 from polycmp.runs import labels_called
+from polycmp.sentences import cut
 from polycmp_bisect.search import Judgement
 from polycmp_bisect.sentences import NO_DIFFERENCE
 
@@ -143,8 +144,7 @@ def _is_alike(one: str, other: str) -> bool:
 
 def _short(text: str) -> str:
     """Return the first line of a message, not too long for a table."""
-    line = " ".join(text.split("\n", maxsplit=1)[0].split())
-    return line if len(line) <= 240 else f"{line[:239]}…"
+    return cut(" ".join(text.split("\n", maxsplit=1)[0].split()), 240)
 
 
 def words_of(judgement: Judgement) -> str:

@@ -9,18 +9,12 @@ import click
 
 from polycmp.command import BackendCommand, common_params, examples
 from polycmp.spec import opt
+from polycmp_checks.counts import at_least
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
 
 _SEEDS = 20
-
-
-def _at_least_one(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError("it must be 1 or more")
-    return value
 
 
 @dataclass(frozen=True)
@@ -31,7 +25,7 @@ class CalibrateSection:
         None,
         help=f"Number of inputs that the data loader makes, each with a seed of its own; {_SEEDS} by default.",
         metavar="N",
-        parse=_at_least_one,
+        parse=at_least(1),
     )
 
 

@@ -7,23 +7,17 @@ from typing import TYPE_CHECKING
 
 from polycmp.command import BackendCommand, examples
 from polycmp.spec import opt
+from polycmp_checks.counts import at_least
 
 if TYPE_CHECKING:
     from polycmp.command import Invocation
-
-
-def _two_or_more(text: str) -> int:
-    value = int(text)
-    if value < 2:
-        raise ValueError("it must be 2 or more")
-    return value
 
 
 @dataclass(frozen=True)
 class FlakySection:
     """Runs."""
 
-    runs: int = opt(100, help="Number of runs on the same inputs.", metavar="N", parse=_two_or_more)
+    runs: int = opt(100, help="Number of runs on the same inputs.", metavar="N", parse=at_least(2))
     restart: bool = opt(
         False,
         help="Run as often with the backend started anew for each run, too; with --use-subprocess each time in a new "

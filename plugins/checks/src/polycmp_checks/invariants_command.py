@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from polycmp.command import BackendCommand, examples
 from polycmp.plan import DataSection
 from polycmp.spec import opt
+from polycmp_checks.counts import at_least
 from polycmp_checks.invariants.settings import CHECKS, OF_STEPS
 
 if TYPE_CHECKING:
@@ -25,13 +26,6 @@ Exit status: 0 all hold, 1 one does not, 2 wrong usage, 3 could not check."""
 )
 
 
-def _at_least_one(text: str) -> int:
-    value = int(text)
-    if value < 1:
-        raise ValueError("it must be 1 or more")
-    return value
-
-
 def _not_negative(text: str) -> int:
     value = int(text)
     if value < 0:
@@ -46,8 +40,8 @@ class InvariantsSection:
     checks: tuple[str, ...] = opt(
         tuple(CHECKS), help="Checks to make; all by default.", choices=tuple(CHECKS), metavar="NAME"
     )
-    repeat: int = opt(5, help="Number of runs on the same inputs.", metavar="N", parse=_at_least_one)
-    batch: int = opt(4, help="Size of a batch dimension that the model leaves open.", metavar="N", parse=_at_least_one)
+    repeat: int = opt(5, help="Number of runs on the same inputs.", metavar="N", parse=at_least(1))
+    batch: int = opt(4, help="Size of a batch dimension that the model leaves open.", metavar="N", parse=at_least(1))
     batch_axis: int | None = opt(
         None, help="Axis of the batch; by default the first, if its dimension is open.", parse=_not_negative
     )

@@ -87,10 +87,6 @@ class Dump:
         static = static_tensors(graph) | graph.opaque
         return [name for node in graph.nodes for name in node.outputs if name and name not in static]
 
-    def is_raw(self, file: DumpFile) -> bool:
-        """Return whether a file does not say what type its numbers have."""
-        return not file.tells_shape
-
     def read_file(self, file: DumpFile, dtype: str) -> Array:
         """Return what a file holds, as it lies there.
 

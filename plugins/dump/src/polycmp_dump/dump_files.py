@@ -22,12 +22,14 @@ if TYPE_CHECKING:
 
 Array = NDArray[Any]
 #: Suffixes of files that hold numbers and nothing else, of texts, and of ONNX's tensors.
-RAW = frozenset({".raw", ".bin", ".dat", ".data"})
+_RAW = frozenset({".raw", ".bin", ".dat", ".data"})
 _TEXT = frozenset({".txt", ".csv", ".tsv"})
 _ONNX = frozenset({".pb", ".tensorproto"})
 _TELLING = _ONNX | {".npy"}
 #: Formats of the core whose files hold several arrays by name.
 _ARCHIVES = frozenset({".npz", ".safetensors", ".json"})
+#: Suffixes of files that are looked at where no pattern names them.
+_KNOWN = _TELLING | _RAW | _TEXT | _ARCHIVES
 _PLACEHOLDER = re.compile(r"\{(tensor|node|iteration)\}|(\*)")
 _ITERATION = "{iteration}"
 _EXPRESSIONS = {"tensor": "(?P<tensor>.+)", "node": "(?P<node>.+)", "iteration": r"(?P<iteration>\d+)"}
@@ -78,17 +80,14 @@ class FilePattern:
         for match in _PLACEHOLDER.finditer(text):
             parts += [re.escape(text[end : match.start()]), "[^/]*?" if match[2] else _EXPRESSIONS[match[1]]]
             end = match.end()
-        try:
-            self._expression = re.compile("".join([*parts, re.escape(text[end:])]))
-        except re.error:
-            self._expression = re.compile(r"(?!)")
-        rest = _PLACEHOLDER.sub("", text)
-        if "{" in rest or len(set(_PLACEHOLDER.findall(text))) < len([m for m in _PLACEHOLDER.findall(text) if m[0]]):
+        names = [match[1] for match in _PLACEHOLDER.finditer(text) if match[1]]
+        if "{" in _PLACEHOLDER.sub("", text) or len(set(names)) < len(names):
             raise UsageError(
                 f"{text!r} is no pattern of files",
                 whose=whose,
                 why="it may hold {tensor}, {node} and {iteration}, each once, and *",
             )
+        self._expression = re.compile("".join([*parts, re.escape(text[end:])]))
 
     def match(self, path: str) -> Mapping[str, str] | None:
         """Return what the names in braces stand for in a path, and the path without its number; None if it is other."""
@@ -133,7 +132,7 @@ class DumpFolder:
             matches = ((path, _first_match(patterns, name)) for name, path in self.paths.items())
             found = [(path, match) for path, match in matches if match is not None]
         else:
-            known = {name: path for name, path in self.paths.items() if path.suffix.lower() in known_suffixes()}
+            known = {name: path for name, path in self.paths.items() if path.suffix.lower() in _KNOWN}
             found = [(known[name], match) for name, match in _by_folders(list(known)).items()]
         for path, match in found:
             iteration = int(match["iteration"]) if "iteration" in match else None
@@ -195,11 +194,6 @@ class DumpFolder:
             raise
         except Exception as error:
             raise FileError(f"cannot read {file}", why=describe_exception(error)) from error
-
-
-def known_suffixes() -> frozenset[str]:
-    """Return the suffixes of files that are looked at where no pattern names them."""
-    return frozenset({".npy", *RAW, *_TEXT, *_ONNX, *_ARCHIVES})
 
 
 def _read_raw(path: Path, dtype: np.dtype[Any], byte_order: str) -> Array:
@@ -266,7 +260,7 @@ def _depth(name: str) -> int:
 def _named(name: str, depth: int | None) -> dict[str, str]:
     parts = name.split("/")
     last = Path(parts[-1])
-    parts[-1] = last.stem if last.suffix.lower() in known_suffixes() else last.name
+    parts[-1] = last.stem if last.suffix.lower() in _KNOWN else last.name
     if depth is None:
         return {"tensor": "/".join(parts), "pattern": name}
     number = re.findall(r"\d+", parts[depth])[-1]

@@ -178,4 +178,4 @@ def _elements(entry: TensorEntry) -> int:
 
 def some(names: Sequence[str]) -> str:
     """Return a few of some names as text."""
-    return listed(list(names), SHOWN) if names else "none"
+    return listed(names, SHOWN) or "none"

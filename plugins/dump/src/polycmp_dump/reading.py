@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.errors import FileError, UsageError
-from polycmp.tensors import TensorEntry, as_dtype, dtype_class, dtype_name, format_shape, is_floating
+from polycmp.tensors import TensorEntry, as_dtype, dtype_class, dtype_name, format_shape, is_floating, is_size
 from polycmp_dump.dump_files import DumpFile, DumpFolder, FilePattern
 from polycmp_dump.dump_map import DumpMap, Numbers, TensorRule
 from polycmp_dump.layouts import file_shape, last_channel_order, order_of, same_but_ones, transposed
@@ -89,10 +89,10 @@ class TensorReader:
         assert file is not None
         kind = rule.dtype or ("float32" if entry.dtype is None or is_floating(entry.dtype) else dtype_name(entry.dtype))
         array = self._folder.read(file, kind, rule.byte_order or "little")
-        shape = self._shape(entry, array, recorded, file)
+        told = rule.shape or (array.shape if file.tells_shape else None)
+        shape = self._shape(entry, array, told, recorded, file)
         if array.size != math.prod(shape):
             raise self._wrong_size(array, shape, recorded, file)
-        told = rule.shape or (array.shape if file.tells_shape else None)
         order = self._given_order(shape, told, recorded, file)
         if order is None and rule.layout is None:
             order = self._seen_order(shape, told, channels_last=channels_last)
@@ -135,19 +135,20 @@ class TensorReader:
             return last if channels_last else None
         return last if told == file_shape(last, shape) and (told != shape or channels_last) else None
 
-    def _shape(self, entry: TensorEntry, array: Array, recorded: RecordedTensor, file: DumpFile) -> tuple[int, ...]:
+    def _shape(
+        self, entry: TensorEntry, array: Array, told: Shape | None, recorded: RecordedTensor, file: DumpFile
+    ) -> Shape:
         """Return the shape of a tensor in the model, its open dimensions as the file has them.
 
         Raises:
             FileError: The file has another number of elements, or does not tell the open dimensions.
         """
-        told = recorded.rule.shape or (array.shape if file.tells_shape else None)
         if entry.shape is None:
             return told or array.shape
         if not entry.is_dynamic():
             return tuple(int(size) for size in entry.shape)
-        fixed = [size for size in entry.shape if isinstance(size, int) and size >= 0]
-        is_open = [not (isinstance(size, int) and size >= 0) for size in entry.shape]
+        fixed = list(filter(is_size, entry.shape))
+        is_open = [not is_size(size) for size in entry.shape]
         product = math.prod(fixed)
         if told is not None and len(told) == len(entry.shape):
             layout = recorded.rule.layout
@@ -166,7 +167,7 @@ class TensorReader:
             hint=f'[tensors."{recorded.name}"] shape = [ … ]',
         )
 
-    def _wrong_size(self, array: Array, shape: tuple[int, ...], recorded: RecordedTensor, file: DumpFile) -> FileError:
+    def _wrong_size(self, array: Array, shape: Shape, recorded: RecordedTensor, file: DumpFile) -> FileError:
         count = math.prod(shape)
         bits = array.nbytes * 8 / count if count else 0
         others = [kind for kind in ("float32", "float16", "uint8", "float64") if as_dtype(kind).itemsize * 8 == bits]

@@ -55,7 +55,7 @@ def map_text(dump: Dump, found: list[FoundTensor], folder: str, output: Path) ->
     beside = output.resolve().parent
     shown = place.relative_to(beside).as_posix() if place.is_relative_to(beside) else place.as_posix()
     lines = ["# Which file of a dump holds which tensor. Use: polycmp locate MODEL -b dump:map=FILE -b BACKEND", ""]
-    layouts = {item.layout for item in found if item.layout is not None}
+    layouts = {item.reading.layout for item in found if item.reading.layout is not None}
     common = layouts.pop() if len(layouts) == 1 else None
     lines += [f"folder = {json.dumps(shown or '.')}"]
     lines += [f"layout = {json.dumps(common)}  # of tensors with as many axes"] if common else []
@@ -66,11 +66,12 @@ def map_text(dump: Dump, found: list[FoundTensor], folder: str, output: Path) ->
         "",
     ]
     for item in found:
+        reading = item.reading
         lines += [f"[tensors.{json.dumps(item.name)}]  # {item.how}", f"file = {json.dumps(item.file.pattern)}"]
-        lines += [f"dtype = {json.dumps(item.dtype)}"] if item.dtype else []
-        lines += [f"layout = {json.dumps(item.layout)}"] if item.layout and not common else []
+        lines += [f"dtype = {json.dumps(reading.dtype)}"] if reading.dtype else []
+        lines += [f"layout = {json.dumps(reading.layout)}"] if reading.layout and not common else []
         guess = "  # estimated: put the program's own in its place"
-        lines += [f"scale = {item.scale:.9g}{guess}", f"zero_point = {item.zero_point}"] if item.scale else []
+        lines += [f"scale = {reading.scale:.9g}{guess}", f"zero_point = {reading.zero_point}"] if reading.scale else []
         lines += [""]
     named = {item.file.name for item in found}
     unknown = dict.fromkeys(file.pattern for file in dump.files if file.name not in named)

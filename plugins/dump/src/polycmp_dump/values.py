@@ -36,27 +36,19 @@ _FACTORS = (0.8, 1.25)
 
 @dataclass(frozen=True)
 class FoundTensor:
-    """A tensor of the model, its file, and how it lies there.
+    """A tensor of the model and its file.
 
     Attributes:
         name: Its name in the model.
         file: A file of it.
         how: How it was found, in words.
-        dtype: Element type of a file that does not say it; empty where it says it, or holds float32.
-        layout: Letters of the axes, where the file has the channels last.
-        scale: Step that codes are multiplied by; 0 for real numbers.
-        zero_point: Code of the number 0.
-        correlation: With the tensor as the backend makes it.
+        reading: How it lies there.
     """
 
     name: str
     file: DumpFile
     how: str
-    dtype: str = ""
-    layout: str | None = None
-    scale: float = 0.0
-    zero_point: int = 0
-    correlation: float = 0.0
+    reading: Reading
 
 
 @dataclass(frozen=True)
@@ -64,10 +56,10 @@ class Reading:
     """One way to read a file, and how much it is like a tensor then.
 
     Attributes:
-        correlation: With the tensor.
-        dtype: Element type; empty where the file says it.
-        layout: Letters of the axes, where channels are last.
-        scale: Step of codes; 0 for real numbers.
+        correlation: With the tensor as the backend makes it.
+        dtype: Element type of a file that does not say it; empty where it says it, or holds float32.
+        layout: Letters of the axes, where the file has the channels last.
+        scale: Step that codes are multiplied by; 0 for real numbers.
         zero_point: Code of the number 0.
     """
 
@@ -95,7 +87,7 @@ def find_tensors(dump_map: DumpMap, model: Model, resolved: Resolved) -> tuple[D
     dump = Dump(dump_map, model)
     found = _find(dump, resolved)
     inputs = [dump.tensors[name] for name in dump.inputs if name in dump.tensors]
-    bare = [item for item in inputs if any(map(dump.is_raw, item.files.values()))]
+    bare = [item for item in inputs if not all(file.tells_shape for file in item.files.values())]
     if any(len(shape) == len(_LAST) for item in bare if (shape := dump.inputs[item.name].shape) is not None):
         other = Dump(replace(dump_map, common=TensorRule(layout=_LAST)), model)
         found_so = _find(other, resolved)
@@ -112,9 +104,9 @@ def held_precision(dump: Dump, found: Sequence[FoundTensor]) -> str:
         found: Its tensors.
     """
     inner = [item for item in found if item.name not in dump.inputs]
-    if any(item.scale for item in inner):
+    if any(item.reading.scale for item in inner):
         return "int8"
-    arrays = [dump.read_file(item.file, item.dtype or "float32") for item in inner]
+    arrays = [dump.read_file(item.file, item.reading.dtype or "float32") for item in inner]
     real = [array for array in arrays if is_floating(array.dtype)]
     with np.errstate(over="ignore"):
         for kind in ("bfloat16", "float16"):
@@ -125,7 +117,7 @@ def held_precision(dump: Dump, found: Sequence[FoundTensor]) -> str:
 
 def _count(found: Sequence[FoundTensor]) -> int:
     """Return how many tensors are what the backend makes."""
-    return sum(item.correlation > 0 for item in found)
+    return sum(item.reading.correlation > 0 for item in found)
 
 
 def _find(dump: Dump, resolved: Resolved) -> list[FoundTensor]:
@@ -137,11 +129,11 @@ def _find(dump: Dump, resolved: Resolved) -> list[FoundTensor]:
     for file_name, name in paired.items():
         reading = max(_readings(dump, first[file_name], tensors[name]), key=_merit, default=Reading(0.0))
         how = "by its name" if file_name == name else f"called {file_name!r}"
-        found[name] = _found(name, first[file_name], reading, how)
+        found[name] = FoundTensor(name, first[file_name], how, reading)
     left = [file for name, file in first.items() if name not in paired]
     rest = {name: array for name, array in tensors.items() if name not in found}
     for name, file, reading in _by_value(dump, left, rest):
-        found[name] = _found(name, file, reading, f"by value: correlation {reading.correlation:.5f}")
+        found[name] = FoundTensor(name, file, f"by value: correlation {reading.correlation:.5f}", reading)
     return [found[name] for name in tensors if name in found]
 
 
@@ -188,9 +180,7 @@ def _readings(dump: Dump, file: DumpFile, expected: Array) -> Iterator[Reading]:
     if expected.size < 2 or not (is_floating(expected.dtype) or expected.dtype.kind in "iu"):
         return
     size = file.path.stat().st_size
-    kinds = (
-        ("",) if not dump.is_raw(file) else _TYPES.get(size // expected.size, ()) if size % expected.size == 0 else ()
-    )
+    kinds = ("",) if file.tells_shape else _TYPES.get(size // expected.size, ()) if size % expected.size == 0 else ()
     for kind in kinds:
         values = dump.read_file(file, kind or "float32")
         if values.size != expected.size:
@@ -209,7 +199,7 @@ def _readings(dump: Dump, file: DumpFile, expected: Array) -> Iterator[Reading]:
                 continue
             correlation, slope, offset = _fit(array, expected)
             dtype = "" if kind in ("", "float32") else kind
-            layout = None if order is None else "NHWC" if rank == 4 else "N" + "DHW"[3 - rank + 2 :] + "C"
+            layout = None if order is None else f"N{'DHW'[5 - rank :]}C"
             if correlation < (_ALIKE if expected.size >= _FEW else _FEW_ALIKE):
                 continue
             if is_code and slope > 0:
@@ -227,9 +217,3 @@ def _fit(array: Array, expected: Array) -> tuple[float, float, float]:
         covariance = float(np.mean((x - x.mean()) * (y - y.mean())))
         slope = covariance / float(x.var())
         return covariance / float(x.std() * y.std()), slope, float(y.mean() - slope * x.mean())
-
-
-def _found(name: str, file: DumpFile, reading: Reading, how: str) -> FoundTensor:
-    return FoundTensor(
-        name, file, how, reading.dtype, reading.layout, reading.scale, reading.zero_point, reading.correlation
-    )

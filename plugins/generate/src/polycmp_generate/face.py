@@ -24,7 +24,7 @@ from polycmp.report import (
     Table,
     Verdict,
 )
-from polycmp.sentences import backends_failed, heading_of
+from polycmp.sentences import backends_failed, cut, heading_of
 from polycmp_generate.generation import GenerationFindings, SideRecord, Trace
 from polycmp_generate.prompts import Wording
 from polycmp_generate.sentences import answer
@@ -139,8 +139,7 @@ def _line(words: str) -> str:
 
 
 def _shortened(words: str) -> str:
-    words = _line(words)
-    return words if len(words) <= _LENGTH_BEFORE else f"{words[: _LENGTH_BEFORE - 1]}…"
+    return cut(_line(words), _LENGTH_BEFORE)
 
 
 def _picture(findings: GenerationFindings) -> Series:

@@ -33,7 +33,7 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
     if judged.open_until is not None:
         return judged
     reasons = (reason for rule in REASONS for reason in rule.ask(judged, whole.setting, whole.feed))
-    return replace(judged, hints=tuple(reasons))
+    return replace(judged, reasons=tuple(reasons))
 
 
 def look_again(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:

@@ -83,10 +83,3 @@ def build_result(
         timed=timed,
         document={**head, **document, **tail, "command": typed, "seconds": seconds},
     )
-
-
-def number(value: float | None) -> float | str | None:
-    """Return a number as JSON can hold it: infinities as text."""
-    if value is None or value not in (float("inf"), float("-inf")):
-        return value
-    return "inf" if value > 0 else "-inf"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from polycmp.compare import OutputComparison, SimpleOptions
 from polycmp.errors import UsageError
@@ -12,13 +11,12 @@ from polycmp.plan import DEFAULT_COMPARE, Choice, ComparePlan
 from polycmp.results import Outcome
 from polycmp.runs import Resolved, copy_outputs
 from polycmp.session import judge_outputs
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, Outputs
 
-Tensors = Mapping[str, Any]
 #: Judges the candidate's outputs by the reference's, on some inputs.
-JudgeOutputs = Callable[[Feed, Tensors, Tensors], Sequence[OutputComparison]]
+JudgeOutputs = Callable[[Feed, Outputs, Outputs], Sequence[OutputComparison]]
 
-#: Verdicts on an output for which a fault is looked for.
+#: Verdicts for which a fault is looked for.
 _OFF = frozenset({"failed", "undecided"})
 
 
@@ -38,13 +36,13 @@ def output_judge(resolved: Resolved, candidate: str, reference: str) -> JudgeOut
         return None
     same_names = replace(resolved, plan=replace(resolved.plan, compare=replace(plan, map_output={})))
 
-    def judge(feed: Feed, actual: Tensors, expected: Tensors) -> list[OutputComparison]:
+    def judge(feed: Feed, actual: Outputs, expected: Outputs) -> list[OutputComparison]:
         feeds = [(feed, copy_outputs(actual), copy_outputs(expected))]
         outcome = judge_outputs(same_names, candidate, reference, feeds)
         known = {name: item for pair in outcome.comparisons for name, item in pair.outputs.items()}
         invalid = {item.output for item in outcome.invalid}
         # Nothing that was measured explains what a metric leaves undecided: the search has to.
-        failed, reason = outcome.verdict in {"failed", "undecided"}, why_failed(outcome)
+        failed, reason = outcome.verdict in _OFF, why_failed(outcome)
         return [
             OutputComparison(
                 name,

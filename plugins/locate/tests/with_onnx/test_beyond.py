@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
-from small_models import graph_model
+from small_models import graph_model, save_graph
 
 from polycmp_onnx import convert_to_fp16
 
@@ -132,3 +132,23 @@ def test_an_operator_that_cannot_be_given_the_reference_s_numbers_is_not_wrong(p
     done = polycmp("locate", *words)
     assert done.status == 0, done.out
     assert "float16 cannot hold 'square'" in " ".join(done.out.split())
+
+
+def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alone(optimising, tmp_path):
+    """Alone the product reads real numbers, and keeps its weights; probes leave the codes before it where they are."""
+    rng = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantize"),
+        helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"], name="dequantize"),
+        helper.make_node("MatMul", ["d", "w"], ["p"], name="product"),
+        helper.make_node("Tanh", ["p"], ["y"], name="tanh"),
+    ]
+    values = [("scale", np.float32(0.03)), ("zero", np.uint8(128))]
+    values += [("w", (rng.standard_normal((16, 8)) / 4).astype(np.float32))]
+    ends = [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])]
+    np.savez(tmp_path / "x.npz", x=rng.standard_normal((4, 16)).astype(np.float32))
+    model = save_graph(tmp_path / "m.onnx", nodes, *ends, values)
+    status, found = optimising(model, "--load-inputs", tmp_path / "x.npz")
+    assert (status, found["words"]) == (1, "beyond rounding")
+    assert "optimising rewrites MatMul 'product' (Weights), and is right where it does not" in found["sentence"]
+    assert found["sentence"].endswith("workaround: -b optimising:skip=Weights")

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
 
 import ml_dtypes
@@ -14,7 +12,7 @@ import onnxruntime as ort
 import pytest
 from onnx import helper, numpy_helper
 from onnxruntime.quantization import CalibrationDataReader, QuantFormat, QuantType, quantize_dynamic, quantize_static
-from onnxruntime.transformers.float16 import convert_float_to_float16
+from other_networks import WIDTH, Change, constant, edited, half, network
 from packaging.version import Version
 from small_models import save_graph
 
@@ -22,69 +20,12 @@ from polycmp_locate.network.comparison import NetworkComparison, compare_network
 from polycmp_onnx.load import OnnxFromPath
 from polycmp_onnx.model_graph import open_graph
 
-WIDTH = 16
 PRODUCTS = ("Conv", "MatMul", "Add")
-Change = Callable[[onnx.ModelProto], None]
-
-
-def network(path: Path, *, opset: int = 17) -> Path:
-    """Write two layers with normalisation, softmax and two convolutions of which one is normalised."""
-    rng = np.random.default_rng(0)
-
-    def normal(*shape: int, scale: float = 0.3) -> np.ndarray:
-        return (rng.standard_normal(shape) * scale).astype(np.float32)
-
-    held = {
-        "c.w": normal(8, 3, 3, 3), "c.b": normal(8), "bn.g": 1 + normal(8), "bn.b": normal(8), "bn.m": normal(8),
-        "bn.v": np.abs(normal(8)) + np.float32(0.5), "d.w": normal(4, 8, 3, 3), "d.b": normal(4),
-        "flat": np.array([0, 4, WIDTH], np.int64), "q.w": normal(WIDTH, WIDTH), "q.b": normal(WIDTH),
-        "n.g": 1 + normal(WIDTH), "n.b": normal(WIDTH), "low": np.float32(np.finfo(np.float32).min),
-        "tiny": np.float32(1e-12), "o.w": normal(WIDTH, 5), "o.b": normal(5), "mask": normal(4, 4) > 0.4,
-    }  # fmt: skip
-    nodes = [
-        helper.make_node("Conv", ["x", "c.w", "c.b"], ["c"], "c", pads=[1, 1, 0, 0], strides=[2, 2]),
-        helper.make_node("BatchNormalization", ["c", "bn.g", "bn.b", "bn.m", "bn.v"], ["bn"], "bn"),
-        helper.make_node("Relu", ["bn"], ["r"], "r"),
-        helper.make_node("Conv", ["r", "d.w", "d.b"], ["d"], "d", pads=[1, 1, 1, 1]),
-        helper.make_node("Reshape", ["d", "flat"], ["rows"], "rows"),
-        helper.make_node("LayerNormalization", ["rows", "n.g", "n.b"], ["n"], "n"),
-        helper.make_node("MatMul", ["n", "q.w"], ["qm"], "qm"),
-        helper.make_node("Add", ["qm", "q.b"], ["q"], "q"),
-        helper.make_node("Transpose", ["n"], ["nt"], "nt", perm=[0, 2, 1]),
-        helper.make_node("MatMul", ["q", "nt"], ["s"], "s"),
-        helper.make_node("Where", ["mask", "low", "s"], ["masked"], "masked"),
-        helper.make_node("Softmax", ["masked"], ["p"], "p", axis=-1),
-        helper.make_node("MatMul", ["p", "n"], ["mixed"], "mixed"),
-        helper.make_node("Tanh", ["mixed"], ["t"], "t"),
-        helper.make_node("Add", ["t", "tiny"], ["u"], "u"),
-        helper.make_node("MatMul", ["u", "o.w"], ["om"], "om"),
-        helper.make_node("Add", ["om", "o.b"], ["y"], "y"),
-    ]
-    graph = helper.make_graph(
-        nodes, "g", [helper.make_tensor_value_info("x", 1, [1, 3, 8, 8])],
-        [helper.make_tensor_value_info("y", 1, [1, 4, 5])],
-        [numpy_helper.from_array(np.asarray(value), name) for name, value in held.items()],
-    )  # fmt: skip
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=8), path)
-    return path
 
 
 @pytest.fixture
 def source(tmp_path) -> Path:
     return network(tmp_path / "source.onnx")
-
-
-# --- faults and what tools do
-
-
-def constant(name: str, change: Callable[[np.ndarray], np.ndarray]) -> Change:
-    def edit(model: onnx.ModelProto) -> None:
-        tensor = next(item for item in model.graph.initializer if item.name == name)
-        array = numpy_helper.to_array(tensor)
-        made = np.ascontiguousarray(change(np.array(array)).astype(array.dtype)).reshape(array.shape)
-        tensor.CopyFrom(numpy_helper.from_array(made, name))
-
-    return edit
 
 
 def attribute(node: str, **values: object) -> Change:
@@ -148,20 +89,6 @@ FAULTS: dict[str, tuple[Change, str]] = {
 }
 
 
-def half(source: Path, target: Path) -> None:
-    """Convert to float16 as converters do: masks are cut, and tiny numbers lifted."""
-    model = onnx.load(source)
-    for item in model.graph.initializer:
-        array = numpy_helper.to_array(item)
-        if array.dtype == np.float32:
-            array = np.clip(array, -1e4, 1e4)
-            array = np.where((array != 0) & (np.abs(array) < 1e-7), np.float32(1e-7), array)
-            item.CopyFrom(numpy_helper.from_array(np.asarray(array.astype(np.float16)), item.name))
-    for value in (*model.graph.input, *model.graph.output):
-        value.type.tensor_type.elem_type = 10
-    onnx.save(model, target)
-
-
 class Samples(CalibrationDataReader):
     """Two samples."""
 
@@ -187,14 +114,6 @@ def optimised(source: Path, target: Path, level: str) -> None:
     options.optimized_model_filepath = str(target)
     options.log_severity_level = 4
     onnxruntime.InferenceSession(str(source), options, providers=["CPUExecutionProvider"])
-
-
-def edited(source: Path, target: Path, *changes: Change) -> Path:
-    model = onnx.load(source)
-    for change in changes:
-        change(model)
-    onnx.save(model, target)
-    return target
 
 
 def scaled(name: str, factors: np.ndarray, axis: int) -> Change:
@@ -495,65 +414,6 @@ def test_an_opset_that_gives_softmax_another_meaning_is_named(tmp_path, told, wo
     assert found.words == f"'axis' of Softmax 's' {words}"
 
 
-# --- commands
-
-
-def hidden(array: np.ndarray) -> np.ndarray:
-    """Change a number by what float16 shows and a default tolerance on the outputs need not."""
-    array.reshape(-1)[3] *= np.float32(1.003)
-    return array
-
-
-def test_a_tolerance_that_was_typed_is_final_whatever_the_files_say(source, tmp_path, polycmp):
-    made = edited(source, tmp_path / "made.onnx", constant("o.w", hidden))
-    assert polycmp("locate", made, source, "-b", "onnxrt", "--atol", "1", "--rtol", "1").status == 0
-    done = polycmp("locate", made, source, "-b", "onnxrt")
-    assert (done.status, "'o.w'" in done.out) == (1, True), done.out
-
-
-def test_run_says_it_in_a_note_and_keeps_its_word(source, tmp_path, polycmp):
-    made = edited(source, tmp_path / "made.onnx", constant("o.w", hidden))
-    done = polycmp("run", made, source, "-b", "onnxrt", "--atol", "2e-3", "--rtol", "2e-3")
-    said = " ".join(done.out.split())
-    assert done.status == 0, said
-    assert "PASSED" in said
-    assert "another network: the constant 'o.w' of MatMul 'om' is not the other file's: it differs in 1 of 80" in said
-
-
-def test_nothing_is_said_of_one_file(source, polycmp):
-    done = polycmp("run", source, "-b", "onnxrt", "-b", "onnx")
-    assert done.status == 0
-    assert "another network" not in done.out
-
-
-def test_a_good_file_in_float16_gets_no_note(source, tmp_path, polycmp):
-    half(source, tmp_path / "half.onnx")
-    done = polycmp("run", tmp_path / "half.onnx", source, "-b", "onnxrt", "--tolerance", "auto")
-    assert "another network" not in done.out
-    assert done.status in {0, 3}, done.out
-
-
-@pytest.mark.parametrize("op_type", ["Mul", "DequantizeLinear"])
-def test_chains_are_as_long_as_models_are(polycmp, tmp_path, op_type):
-    """Whether a Mul scales was asked of the Mul before it, and so on; Python stops at some hundred calls."""
-    for name, factor in (("good.onnx", 1.5), ("bad.onnx", 1.75)):
-        names = ["x", *(f"t{index}" for index in range(1000)), "y"]
-        nodes = [helper.make_node("Mul", ["x", "f"], ["t0"], name="first")]
-        for before, after in pairwise(names[1:]):
-            if op_type == "DequantizeLinear":
-                nodes.append(helper.make_node("QuantizeLinear", [before, "s"], [f"{after}q"]))
-                nodes.append(helper.make_node(op_type, [f"{after}q", "s"], [after]))
-            else:
-                nodes.append(helper.make_node(op_type, [before, "one"][: 1 + (op_type == "Mul")], [after]))
-        weights = [("f", np.float32([factor])), ("s", np.float32(0.01)), ("one", np.float32([1.0]))]
-        save_graph(
-            tmp_path / name, nodes, [("x", onnx.TensorProto.FLOAT, [4])], [("y", onnx.TensorProto.FLOAT, [4])], weights
-        )
-    done = polycmp("run", "bad.onnx", "good.onnx", "-b", "onnxrt", "--atol", 1e-6, "--rtol", 1e-6)
-    assert done.status == 1, done.err
-    assert "another network: the constant 'f' of Mul 'first' is not the other file's" in " ".join(done.out.split())
-
-
 @pytest.mark.parametrize(("least", "status"), [(1e-10, 0), (0.5, 1)])
 def test_a_limit_that_float16_cannot_hold_may_become_its_smallest_number(polycmp, tmp_path, least, status):
     """The limit of a Clip before a logarithm, say, is lifted like any weight; one that float16 holds is not."""
@@ -586,98 +446,3 @@ def test_a_limit_that_float16_rounds_is_the_same_setting(tmp_path):
     source = save_graph(tmp_path / "source.onnx", nodes, *shapes, [("w", weight), *limits])
     half(source, tmp_path / "half.onnx")
     assert compared(tmp_path / "half.onnx", source).findings == ()
-
-
-# --- `polycmp compare` of two model files
-
-
-@pytest.fixture
-def files(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    network(Path("old.onnx"))
-    return Path("new.onnx"), Path("old.onnx")
-
-
-def with_changed_weight(files, name: str, change) -> None:
-    model = onnx.load(files[1])
-    (weight,) = (item for item in model.graph.initializer if item.name == name)
-    values = numpy_helper.to_array(weight).copy()
-    change(values)
-    weight.CopyFrom(numpy_helper.from_array(values, name))
-    onnx.save(model, files[0])
-
-
-def compare_files(polycmp, *words):
-    done = polycmp("compare", *words)
-    return done, " ".join(done.out.split())
-
-
-def test_a_converted_file_holds_the_same_network(polycmp, files):
-    onnx.save(convert_float_to_float16(onnx.load(files[1])), files[0])
-    done, said = compare_files(polycmp, "new.onnx", "old.onnx", "--report", "r.json")
-    assert (done.status, "PASSED: the same network, 17 of 17 constants compared" in said) == (0, True), said
-    assert "a run shows: polycmp run new.onnx old.onnx" in said
-    assert json.loads(Path("r.json").read_text())["compared"] == 17
-
-
-def test_a_weight_that_no_tool_makes_is_named(polycmp, files):
-    def one(values):
-        values[0, 0] *= np.float32(1.003)
-
-    with_changed_weight(files, "o.w", one)
-    done, said = compare_files(polycmp, "new.onnx", "old.onnx")
-    assert (done.status, "FAILED: another network: the constant 'o.w'" in said) == (1, True), said
-
-
-def test_other_weights_are_told_as_such(polycmp, files):
-    random, model = np.random.default_rng(1), onnx.load(files[1])
-    for weight in model.graph.initializer:
-        if len(weight.dims) and weight.data_type == 1:
-            made = random.standard_normal(tuple(weight.dims)).astype(np.float32)
-            weight.CopyFrom(numpy_helper.from_array(np.abs(made) + np.float32(0.1), weight.name))
-    onnx.save(model, files[0])
-    done, said = compare_files(polycmp, "new.onnx", "old.onnx")
-    assert (done.status, "the files hold other weights, as after training again" in said) == (1, True), said
-
-
-def test_an_output_that_is_gone_is_a_difference(polycmp, files):
-    model = onnx.load(files[1])
-    model.graph.output.append(helper.make_tensor_value_info("t", 1, None))
-    onnx.save(model, "two.onnx")
-    done, said = compare_files(polycmp, "old.onnx", "two.onnx")
-    assert (done.status, "FAILED: another network: old.onnx has no output 't'" in said) == (1, True), said
-    assert compare_files(polycmp, "two.onnx", "old.onnx")[0].status == 0
-
-
-def test_what_has_no_counterpart_is_not_called_the_same(polycmp, files):
-    """An optimiser joined operators: what is left can be compared, and is all right."""
-    options = ort.SessionOptions()
-    options.optimized_model_filepath, options.log_severity_level = "new.onnx", 4
-    ort.InferenceSession("old.onnx", options, providers=["CPUExecutionProvider"])
-    done, said = compare_files(polycmp, "old.onnx", "new.onnx")
-    assert (done.status, "UNDECIDED: nothing is wrong in what has a counterpart" in said) == (3, True), said
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("old.onnx", "old.onnx", "old.onnx"), "3 model files given"),
-        (("old.onnx", "o.npz"), "polycmp run old.onnx -b BACKEND --load-outputs o.npz"),
-        (("old.onnx", "old.onnx", "--atol", "1"), "no option of comparing outputs has a meaning"),
-    ],
-    ids=["three", "outputs", "tolerance"],
-)
-def test_what_cannot_be_compared_so_is_wrong_usage(polycmp, files, words, said):
-    np.savez("o.npz", y=np.zeros(3))
-    done = polycmp("compare", *words)
-    assert (done.status, said in " ".join(done.err.split())) == (2, True), done.err
-
-
-def test_a_file_that_is_not_there_is_named(polycmp, files):
-    done = polycmp("compare", "old.onnx", "gone.onnx")
-    assert (done.status, "no such model file: gone.onnx" in done.err) == (3, True), done.err
-
-
-def test_a_file_that_agrees_with_itself_shows_nothing(polycmp, files):
-    done, said = compare_files(polycmp, "old.onnx", "old.onnx")
-    assert (done.status, "that it agrees with itself shows nothing" in said) == (0, True), said

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import converted_models as converted
 import faulty_models
 import numpy as np
 import onnx
+import pytest
 from located import REPORT, locate_files, located
 from onnx import helper, numpy_helper, save_model
 
@@ -61,3 +63,61 @@ def test_operators_that_run_as_one_are_all_named_where_the_backend_fails_in_them
     slim = saved("slim.onnx", helper.make_node("Gemm", ["x", "w", "b"], ["a"], name="m"), last)
     assert locate_files(polycmp, slim, good).status == 1
     assert "cannot run Gemm 'm' and Relu 'y' (nothing between them" in located(tmp_path)["sentence"]
+
+
+def test_an_operator_that_makes_what_a_weight_is_called_is_named(polycmp, tmp_path):
+    """Every operator runs alone, and none of them is where the backend says that the file is wrong."""
+    nodes = [
+        converted.node("Relu", "x", "r"),
+        converted.node("Add", "r one", "s"),
+        converted.node("Tanh", "s", "t"),
+        converted.node("Neg", "t", "y"),
+    ]
+    old = converted.save(tmp_path / "old.onnx", nodes, {"one": np.ones(1, np.float32)})
+    new = onnx.load(old)
+    new.graph.initializer.append(onnx.numpy_helper.from_array(np.ones(1, np.float32), "t"))
+    (tmp_path / "new.onnx").write_bytes(new.SerializeToString())
+    done = locate_files(polycmp, tmp_path / "new.onnx", old)
+    assert done.status == 1, done.err
+    sentence = located(tmp_path)["sentence"]
+    assert "new cannot run the model: Tanh 'n_t' makes 't', which is also the name of what a weight gives" in sentence
+
+
+def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_is_invented(polycmp, tmp_path):
+    """Where 'x' was read in the other file, a constant seemed to stand there."""
+    nodes = [
+        converted.node("Relu", "x", "r"),
+        converted.node("Exp", "r", "e"),
+        converted.node("Add", "e x", "s"),
+        converted.node("Neg", "s", "y"),
+    ]
+    old = converted.save(tmp_path / "old.onnx", nodes, {})
+    model = onnx.load(old)
+    model.graph.node[2].input[1] = "gone"
+    save_model(model, tmp_path / "new.onnx")
+    done = locate_files(polycmp, tmp_path / "new.onnx", old)
+    sentence = located(tmp_path)["sentence"]
+    assert done.status == 1, done.err
+    assert "new cannot run Add 'n_s', not even alone: Add 'n_s' reads 'gone', which no operator makes" in sentence
+    assert "frozen" not in sentence
+
+
+@pytest.mark.parametrize(("lost", "what"), [("e", "what Exp 'n_e' makes"), ("w", "a weight")])
+def test_what_a_file_has_lost_is_named_as_the_other_file_has_it(polycmp, tmp_path, lost, what):
+    """Tools leave such a file that take an operator away from one of its readers, or drop a weight as unused."""
+    nodes = [
+        converted.node("Exp", "x", "e"),
+        converted.node("Add", "e w", "s"),
+        converted.node("Mul", "s x", "y"),
+    ]
+    old = converted.save(tmp_path / "old.onnx", nodes, {"w": np.ones(converted.WIDTH, np.float32)})
+    model = onnx.load(old)
+    for items in (model.graph.node, model.graph.initializer):
+        gone = [item for item in items if lost in (getattr(item, "name", ""), *getattr(item, "output", ()))]
+        for item in gone:
+            items.remove(item)
+    save_model(model, tmp_path / "new.onnx")
+    done = locate_files(polycmp, tmp_path / "new.onnx", old)
+    assert done.status == 1, done.err
+    said = f"Add 'n_s' reads {lost!r}, which no operator makes and no weight holds; in old it is {what}"
+    assert said in located(tmp_path)["sentence"]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import converted_models as converted
 import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from in_parts import a_few
+from located import locate_files, located
 from onnx import TensorProto, helper
 from packaging.version import Version
 from small_models import graph_model
@@ -51,3 +56,87 @@ def test_the_same_file_on_two_backends_is_clean(polycmp, tmp_path, kind):
     quantised(tmp_path / "m.onnx", kind)
     backends = ("-b", "onnx:name=new", "-b", "onnx:name=old") if kind == "bfloat16" else ("-b", "onnxrt", "-b", "onnx")
     assert polycmp("locate", "m.onnx", *backends).status == 0
+
+
+def quantised_pair(tmp_path: Path, make, **scales: float) -> tuple[Path, Path]:
+    """Return a model and what a quantiser makes of it, with some of its scales multiplied."""
+    good = converted.network(tmp_path / "good.onnx")
+    made = make(good, tmp_path / "quantised.onnx")
+    for name, factor in scales.items():
+        made = converted.edited(made, made, converted.scaled(name, factor))
+    return good, made
+
+
+@pytest.mark.parametrize("make", [converted.dynamic_int8, converted.static_qdq], ids=["dynamic", "static"])
+def test_what_quantisation_rounds_is_no_fault(polycmp, tmp_path, make, calibrated):
+    good, made = quantised_pair(tmp_path, make)
+    done = locate_files(polycmp, made, good, *calibrated)
+    assert done.status == 0, done.out
+    assert located(tmp_path)["words"] == "within rounding"
+
+
+@pytest.mark.parametrize("factor", a_few([1.2, 0.5, 4.0]))
+@pytest.mark.parametrize(
+    ("make", "tensor"),
+    [(converted.dynamic_int8, "down1"), (converted.static_qdq, "down1")],
+    ids=["dynamic", "static"],
+)
+def test_a_wrong_scale_of_one_layer_is_named_as_such(polycmp, tmp_path, make, tensor, factor, calibrated):
+    good, made = quantised_pair(tmp_path, make, **{"1.down.weight_scale": factor})
+    done = locate_files(polycmp, made, good, *calibrated)
+    assert done.status == 1, done.out
+    found = located(tmp_path)
+    assert found["first_bad"] == tensor
+    row = next(item for item in found["tensors"] if item["tensor"] == tensor)
+    assert row["quantised"]["factor"] == pytest.approx(factor, rel=0.05)
+    assert "a wrong scale" in found["sentence"]
+
+
+def test_a_scale_that_covers_too_little_is_named_with_what_it_clips(polycmp, tmp_path, calibrated):
+    good, made = quantised_pair(tmp_path, converted.static_qdq, gelu1_scale=0.25)
+    done = locate_files(polycmp, made, good, *calibrated)
+    assert done.status == 1, done.out
+    found = located(tmp_path)
+    assert found["first_bad"] == "gelu1_DequantizeLinear_Output"
+    assert "of the elements are clipped" in found["sentence"]
+
+
+SIZE = 2000
+
+
+AVERAGE = np.full((SIZE, 1), 1.0 / SIZE, np.float32)
+
+
+def network(largest: float | None) -> onnx.ModelProto:
+    """Return Softplus -> average, with what it averages in 8 bits up to a number where that is given."""
+    node = helper.make_node
+    weights, made = [("w", AVERAGE)], "h"
+    nodes = [node("Softplus", ["x"], ["h"], name="softplus")]
+    if largest is not None:
+        weights += [("scale", np.float32(largest / 255)), ("zero", np.uint8(0))]
+        nodes += [
+            node("QuantizeLinear", ["h", "scale", "zero"], ["codes"], name="to_codes"),
+            node("DequantizeLinear", ["codes", "scale", "zero"], ["h8"], name="from_codes"),
+        ]
+        made = "h8"
+    nodes.append(node("MatMul", [made, "w"], ["y"], name="average"))
+    shapes = [("x", TensorProto.FLOAT, [1, SIZE])], [("y", TensorProto.FLOAT, [1, 1])]
+    return graph_model(nodes, *shapes, weights)
+
+
+@pytest.mark.parametrize(
+    ("outlier", "largest", "status"),
+    [(12.0, 8.0, 0), (12.0, 1.0, 1), (400.0, 8.0, 1)],
+    ids=["one number", "all numbers", "one that the output shows"],
+)
+def test_a_scale_that_leaves_out_few_numbers_is_judged_by_the_outputs(polycmp, tmp_path, outlier, largest, status):
+    inputs = np.random.default_rng(3).uniform(1.0, 7.0, (1, SIZE)).astype(np.float32)
+    inputs[0, 70] = outlier
+    np.savez(tmp_path / "x.npz", x=inputs)
+    onnx.save(network(None), tmp_path / "old.onnx")
+    onnx.save(network(largest), tmp_path / "new.onnx")
+    said = polycmp(
+        "locate", "new.onnx", "-b", "onnx:name=new", "-b", "onnx:name=old,model=old.onnx", "--load-inputs", "x.npz"
+    )
+    assert said.status == status, said.out
+    assert ("but the outputs do not show it" in said.out) is (status == 0), said.out

@@ -96,18 +96,6 @@ def test_records_of_all_formats_are_read(polycmp, record, tmp_path, path):
     assert located(tmp_path)["first_bad"] == "scaled"
 
 
-def test_outputs_of_modules_that_hooks_recorded_are_matched(polycmp, record, tmp_path):
-    made = record()
-    names = {"layer.0.dense": "proj", "layer.0": "act", "layer.1.dense": "mixed", "layer.1.scale": "scaled"}
-    np.savez("hooks.npz", x=made["x"], **{name: made[tensor] for name, tensor in names.items()})
-    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "hooks.npz", "--report", "r.json")
-    assert done.status == 1, done.out + done.err
-    found = located(tmp_path)
-    assert [row["tensor"] for row in found["tensors"]] == ["proj", "act", "mixed", "scaled"]
-    assert found["first_bad"] == "scaled"
-    assert "4 by module" in " ".join(done.out.split())
-
-
 def test_names_that_converters_give_are_matched(polycmp, record, tmp_path):
     made = record()
     np.savez("device.npz", x=made["x"], proj=made["proj"], mixed=made["mixed"], scaled=made["scaled"])
@@ -244,42 +232,3 @@ def test_a_sum_that_an_operator_holds_the_weights_of_is_rounded_like_its_weights
         np.savez("sklearn.npz", **outputs(scale))
         found = polycmp("run", *words), polycmp("locate", *words)
         assert [done.status for done in found] == [status, status], [done.out for done in found]
-
-
-def test_a_file_that_asks_for_something_else_is_told_and_its_runtime_is_not_blamed(polycmp, record, tmp_path):
-    """What converters of other frameworks get wrong is in the file: the backend computes what that says."""
-    np.savez("device.npz", **record())
-    words = ("--load-outputs", "device.npz", "--report", "r.json")
-    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", *words)
-    assert done.status == 1, done.out + done.err
-    told = "cause: onnxrt computes what its file says (onnx in float64 computes the same): the file asks for something"
-    assert told in " ".join(done.out.split())
-    assert "computes what its file says, which is something else" in located(tmp_path)["sentence"]
-    faulty = polycmp("locate", "right.onnx", "-b", "faulty:backend=onnxrt,fault=int32,at=/layer.1/scale/Mul", *words)
-    assert faulty.status == 1, faulty.out + faulty.err
-    assert "what its file says" not in faulty.out
-    assert "it is wrong as well" in located(tmp_path)["sentence"]
-
-
-def test_of_several_operators_that_compute_what_their_file_says_none_is_called_wrong(polycmp, tmp_path):
-    """ncnn#4762: a picture was normalised otherwise for the run that was saved, which shows its outputs alone."""
-    random = np.random.default_rng(0)
-    nodes = [
-        helper.make_node("Conv", ["x", "V"], ["c"], name="first"),
-        helper.make_node("Relu", ["c"], ["r"], name="relu"),
-        helper.make_node("Conv", ["r", "W"], ["y"], name="second"),
-    ]
-    weights = [(name, random.standard_normal((4, 4, 3, 3)).astype("f")) for name in "VW"]
-    ends = [("x", FLOAT, [1, 4, 6, 5])], [("y", FLOAT, [1, 4, 2, 1])]
-    onnx.save(graph_model(nodes, *ends, weights), "net.onnx")
-    x = random.uniform(0, 255, (1, 4, 6, 5)).astype(np.float32)
-    np.savez("x.npz", x=x)
-    np.savez("saved.npz", y=ort.InferenceSession("net.onnx").run(None, {"x": (x / 255 - 0.5) / 0.25})[0])
-    words = ("--load-inputs", "x.npz", "--load-outputs", "saved.npz", "--report", "r.json")
-    assert polycmp("locate", "net.onnx", "-b", "onnxrt", *words).status == 1
-    sentence = located(tmp_path)["sentence"]
-    assert sentence.startswith("another file or other inputs: onnxrt computes what its file says and makes another 'y'")
-    told = "Conv 'first', Relu 'relu' and Conv 'second' is another one there, or saved was fed with other inputs"
-    assert told in sentence
-    assert polycmp("locate", "net.onnx", "-b", "faulty:backend=onnxrt,fault=shuffle,at=first", *words).status == 1
-    assert "another file" not in located(tmp_path)["sentence"]

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from polycmp.graph import Constant, GraphNode
 from polycmp.precision import unit_of
-from polycmp.tensors import dtype_class, dtype_name
+from polycmp.tensors import dtype_class, dtype_name, is_size
 from polycmp_onnx.graph import STANDARD, GraphView, attribute_value, shape_of
 from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.packing import unpack
@@ -132,7 +132,7 @@ class Declarations:
         places, scale = _WEIGHTS.get(proto.op_type, ()), 1.0
         if places:
             weight = self._operand(proto, *places, axis=0 if proto.op_type == "QLinearConv" else 1)
-            scale = float(attributes.get("alpha") or 1.0) if proto.op_type not in {"FusedConv"} else 1.0
+            scale = float(attributes.get("alpha", 1.0)) if proto.op_type != "FusedConv" else 1.0
             if weight is not None and attributes.get("transB"):
                 weight = _map(weight, lambda item: np.swapaxes(item, -1, -2) if item.ndim > 1 else item)
             if weight is not None:
@@ -140,7 +140,7 @@ class Declarations:
         biases = _BIASES.get(proto.op_type, ())
         bias = self._bias(proto, biases) if biases else None
         if bias is not None:
-            constants["bias"] = _times(bias, float(attributes.get("beta") or 1.0)) if "beta" in attributes else bias
+            constants["bias"] = _times(bias, float(attributes.get("beta", 1.0)))
         return constants | self._others(proto, excluded_places={*places, *biases[:1]})
 
     # --- operators
@@ -345,7 +345,7 @@ class Declarations:
             return lambda item: np.transpose(item, perm) if item.ndim > 1 else item
         if proto.op_type in {"Reshape", "Squeeze", "Unsqueeze", "Flatten"}:
             shape = self._shape(proto.output[0])
-            if shape is None or not all(isinstance(size, int) and size >= 0 for size in shape):
+            if shape is None or not all(is_size(size) for size in shape):
                 return None
             sizes = [int(size) for size in shape]
             return lambda item: item.reshape(sizes) if item.size == np.prod(sizes) else item
@@ -514,7 +514,7 @@ def _settle_slice(settings: dict[str, Any], shape: Sequence[int | str] | None) -
     ranges = {}
     for start, end, axis, step in zip(starts, ends, axes, steps, strict=False):
         size = shape[axis % len(shape)]
-        if not isinstance(size, int) or size < 0:
+        if not is_size(size):
             if start or abs(end) < _FAR or step != 1:
                 return
             continue

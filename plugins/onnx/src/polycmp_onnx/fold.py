@@ -15,6 +15,7 @@ import numpy as np
 from polycmp.errors import PolycmpError
 from polycmp.graph import RANDOM_OPERATORS
 from polycmp.loader import immediate, keyword_aliases
+from polycmp.tensors import is_size
 from polycmp_onnx.graph import GraphView, is_standard, keep_items, nodes_within, shape_of, subgraphs
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.passes import WEIGHTS_APART, model_pass
@@ -153,7 +154,7 @@ class FoldConstants(OnnxLoader):
         """Return a tensor's shape as what a Shape node makes; None if a dimension has no number."""
         value = values.get(node.input[0])
         noted = None if value is None else shape_of(value)
-        dims = [dim if isinstance(dim, int) and dim >= 0 else unknown for dim in noted or ()]
+        dims = [dim if is_size(dim) else unknown for dim in noted or ()]
         if noted is None or None in dims:
             return None
         limits = {attribute.name: attribute.i for attribute in node.attribute}

@@ -22,6 +22,7 @@ __all__ = [
     "keep_items",
     "known_values",
     "nodes_within",
+    "opset_of",
     "part_weights_from_inputs",
     "reads",
     "rename",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polycmp.spec import SizeHint
-from polycmp.tensors import TensorMetadata
+from polycmp.tensors import TensorMetadata, is_size
 from polycmp_onnx.graph import STANDARD, reads, subgraphs
 from polycmp_onnx.load import structure_from_path
 from polycmp_onnx.size_rules import RULES, Constants, Need, Size, Sizes
@@ -71,10 +71,7 @@ class GraphHints:
         known: dict[str, Sizes] = {}
         for name, entry in inputs.items():
             if entry.shape is not None:
-                known[name] = [
-                    dim if isinstance(dim, int) and dim >= 0 else Size((name, axis))
-                    for axis, dim in enumerate(entry.shape)
-                ]
+                known[name] = [dim if is_size(dim) else Size((name, axis)) for axis, dim in enumerate(entry.shape)]
         for need in _needs(self._model.graph, known, Constants()):
             _take(constraints.setdefault(need.size.origin, _SizeConstraints()), need)
         hints = {place: asked.hint() for place, asked in constraints.items()}

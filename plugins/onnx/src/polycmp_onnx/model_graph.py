@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import onnx
 
 from polycmp.graph import Constant, GraphNode, Rounding
-from polycmp.tensors import TensorMetadata
+from polycmp.tensors import TensorMetadata, is_size
 from polycmp_onnx.bodies import CONTROL_FLOW, first_run
 from polycmp_onnx.declared import Declarations
 from polycmp_onnx.graph import (
@@ -266,7 +266,7 @@ class OnnxGraph:
             return value
         # A part is fed with concrete shapes, beside which the names of the model's dimensions mean nothing.
         shape = shape_of(declared)
-        dims = None if shape is None else [dim if isinstance(dim, int) and dim >= 0 else None for dim in shape]
+        dims = None if shape is None else [dim if is_size(dim) else None for dim in shape]
         return onnx.helper.make_tensor_value_info(name, declared.type.tensor_type.elem_type, dims)
 
 

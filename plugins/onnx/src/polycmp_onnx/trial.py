@@ -15,6 +15,7 @@ import numpy as np
 
 from polycmp.errors import describe_exception
 from polycmp.process import DiedError, Say, answer_one, ask_child
+from polycmp.tensors import is_size
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -156,7 +157,7 @@ def _resolved(path: str, backend: str, registry: Registry) -> Resolved:
 def _misfit(entry: Any, tensors_by_name: Mapping[str, Any], name: str) -> str:
     """Return in words why the original's value of a tensor does not fit the file's input; empty if it does."""
     value = np.asarray(tensors_by_name[name])
-    fixed = {place: dim for place, dim in enumerate(entry.shape or ()) if isinstance(dim, int) and dim >= 0}
+    fixed = {place: dim for place, dim in enumerate(entry.shape or ()) if is_size(dim)}
     if entry.shape is not None and (
         len(entry.shape) != value.ndim or any(value.shape[place] != dim for place, dim in fixed.items())
     ):

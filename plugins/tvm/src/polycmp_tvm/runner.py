@@ -8,7 +8,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import BackendError, ModelError, PluginError
-from polycmp.tensors import dtype_name
+from polycmp.tensors import dtype_name, is_size
 from polycmp_onnx.engine_runner import EngineRunner
 from polycmp_tvm.plugin import Options
 
@@ -101,7 +101,7 @@ class TvmRunner(EngineRunner):
 
 
 def _is_open(shape: Sequence[Any] | None) -> bool:
-    return shape is None or not all(isinstance(size, int) and size >= 0 for size in shape)
+    return shape is None or not all(is_size(size) for size in shape)
 
 
 def target_attributes(options: Options) -> dict[str, Any]:

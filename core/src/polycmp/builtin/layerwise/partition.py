@@ -9,6 +9,7 @@ from pathlib import Path
 
 from polycmp.builtin.judging.structure import makers, static_tensors
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.process import resident_memory
 from polycmp.tensors import TensorEntry
 
 __all__ = ["MOST_WEIGHTS", "GraphCuts", "Segment", "crossing", "memory_budget", "plan_segments"]
@@ -194,16 +195,8 @@ def memory_budget(asked: int, weights: int = 0, *, few: bool = False) -> int:
             return _MOST_BY_DEFAULT
         share = int(free * _FREE_SHARE)
         return max(16 << 20, share if few else min(_MOST_BY_DEFAULT, share))
-    taken = max(0, _resident_memory() - weights)
+    taken = max(0, resident_memory() - weights)
     return max(asked // 8, int((asked - taken) * _HEADROOM))
-
-
-def _resident_memory() -> int:
-    """Return the bytes of memory that this process takes now, 0 where the system does not tell."""
-    try:
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    except (OSError, ValueError, AttributeError):
-        return 0
 
 
 def _free_memory() -> int | None:

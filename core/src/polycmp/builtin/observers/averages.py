@@ -23,12 +23,12 @@ from polycmp.options import pick
 from polycmp.plan import ComparePlan
 from polycmp.runs import Comparer
 from polycmp.spec import CompareFunction, CompareFuncTools, RejudgingFunction, RunObserver, Verdict
+from polycmp.tensors import Outputs
 
 if TYPE_CHECKING:
     from polycmp.results import Outcome
     from polycmp.runs import Resolved, RunStep
 
-Outputs = Mapping[str, Any]
 Functions = Mapping[str, CompareFunction]
 
 

@@ -17,7 +17,7 @@ from polycmp.options import pick, split_script
 from polycmp.plan import ComparePlan
 from polycmp.results import IterationResult
 from polycmp.spec import RunObserver
-from polycmp.tensors import dtype_class, is_floating, is_low_bit, to_numpy
+from polycmp.tensors import Outputs, dtype_class, is_floating, is_low_bit, to_numpy
 
 if TYPE_CHECKING:
     from polycmp.runs import RunStep
@@ -32,7 +32,6 @@ __all__ = [
     "top_k",
 ]
 
-Outputs = Mapping[str, Any]
 Postprocess = Callable[[Outputs], Outputs]
 _TOP_K = re.compile(r"top-(?P<k>[0-9]+)(?:,axis=(?P<axis>-?[0-9]+))?")
 

@@ -15,7 +15,7 @@ from packaging.utils import canonicalize_name
 from polycmp_bisect.candidates.releases import place_of
 from polycmp_bisect.environments.answers import cached_releases
 from polycmp_bisect.environments.making import EnvironmentContents, Maker
-from polycmp_bisect.environments.packages import installed_release, pick_release
+from polycmp_bisect.environments.packages import first_place, pick_release
 from polycmp_bisect.writing import check_step, write_model
 
 if TYPE_CHECKING:
@@ -57,8 +57,7 @@ class Converters:
     @property
     def first(self) -> int:
         """The place of the release that is installed here, else of the newest."""
-        installed = installed_release(self.package)
-        return self.names.index(installed) if installed in self.names else len(self.names) - 1
+        return first_place(self.package, self.names)
 
     def prepare(self, place: int) -> None:
         """Create the environment of a release, and run its command to write the model.

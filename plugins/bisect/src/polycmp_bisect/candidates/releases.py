@@ -18,6 +18,7 @@ from polycmp_bisect.environments.making import EnvironmentContents, Maker, this_
 from polycmp_bisect.environments.packages import (
     PYTHON,
     contents_for,
+    first_place,
     installed_release,
     parse_version,
     pick_release,
@@ -78,8 +79,7 @@ class Releases:
     @property
     def first(self) -> int:
         """The place of the release that is installed here, else of the newest."""
-        installed = installed_release(self.package)
-        return self.names.index(installed) if installed in self.names else len(self.names) - 1
+        return first_place(self.package, self.names)
 
     def prepare(self, place: int) -> None:
         """Create the environment of a release."""

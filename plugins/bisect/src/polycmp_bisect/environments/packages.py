@@ -103,6 +103,12 @@ def installed_release(package: str) -> str:
         return ""
 
 
+def first_place(package: str, names: Sequence[str]) -> int:
+    """Return the place of the installed release among releases from old to new, else that of the newest."""
+    installed = installed_release(package)
+    return names.index(installed) if installed in names else len(names) - 1
+
+
 def held_release(text: str) -> str:
     """Return `NAME==VERSION` of a package that all environments have; a name alone means the release installed here.
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from polycmp.errors import PluginError
 from polycmp.process import code_words, module_words
+from polycmp.sentences import cut
 
 #: Seconds that a download and installation may take.
 _TIMEOUT = 1800.0
@@ -55,7 +56,7 @@ class Done:
         lines = [" ".join(line.split()) for line in self.text.splitlines() if line.strip()]
         starts = [place for place, line in enumerate(lines) if line.lower().startswith(_ERRORS)]
         text = " ".join(lines[starts[-1] :]) if starts else lines[-1] if lines else f"exit status {self.status}"
-        return text if len(text) <= _MAX_ERROR_LENGTH else f"{text[: _MAX_ERROR_LENGTH - 1]}…"
+        return cut(text, _MAX_ERROR_LENGTH)
 
 
 def run_tool(words: Sequence[str], seconds: float = _TIMEOUT, folder: Path | None = None) -> Done:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
-from polycmp.sentences import FAILED, FOUND, NO_FAULT
+from polycmp.sentences import FAILED, FOUND, NO_FAULT, cut
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.passes.pass_search import PassSearchResult, labels_of, replaced_words
 from polycmp_bisect.search import Judgement
@@ -100,6 +100,12 @@ def _content(result: PassSearchResult, run_words: str) -> Iterator[Block]:
 
 
 def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
-    short = name if len(name) <= _MAX_NAME_LENGTH else f"{name[: _MAX_NAME_LENGTH - 1]}…"
     cells = (None if judgement.detail == TIME else judgement.error, judgement.seconds)
-    return Row(short, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)
+    return Row(
+        cut(name, _MAX_NAME_LENGTH),
+        _STATES[judgement.state],
+        cells,
+        judgement.reason,
+        mark=judgement.state,
+        chosen=chosen,
+    )

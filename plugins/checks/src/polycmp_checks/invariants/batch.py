@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.errors import UsageError, did_you_mean
-from polycmp.tensors import TensorMetadata, format_shape, to_numpy
+from polycmp.tensors import TensorMetadata, format_shape, is_size, to_numpy
 
 Arrays = dict[str, Any]
 #: Words with one of which, or a longer form, the name of a dimension of time is made (choice).
@@ -123,7 +123,7 @@ def _is_time(name: str) -> bool:
 
 def _open_axis(shape: tuple[int | str, ...]) -> int | None:
     """Return the axis of an input that may be the batch: the first one if it is open, or else the only one that is."""
-    is_open = [axis for axis, dim in enumerate(shape) if not isinstance(dim, int) or dim < 0]
+    is_open = [axis for axis, dim in enumerate(shape) if not is_size(dim)]
     return is_open[0] if is_open and (is_open[0] == 0 or len(is_open) == 1) else None
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from polycmp.plan import DataPlan
-from polycmp.tensors import Feed, TensorEntry, TensorMetadata, to_numpy
+from polycmp.tensors import Feed, TensorEntry, TensorMetadata, is_size, to_numpy
 from polycmp_checks.steps.rules import InputRules
 
 
@@ -153,7 +153,7 @@ def _rows(feed: Feed) -> int:
 def _nothing(entry: TensorEntry, axes: Collection[int], rows: int) -> Any:
     """Return an initial state of zeros, empty along the axes that grow, with as many rows as the feed."""
     shape = [
-        dim if isinstance(dim, int) and dim >= 0 else 0 if axis in axes else rows if axis == 0 else 1
+        dim if is_size(dim) else 0 if axis in axes else rows if axis == 0 else 1
         for axis, dim in enumerate(entry.shape or ())
     ]
     return np.zeros(shape, entry.dtype if entry.dtype is not None else np.dtype(np.float32))

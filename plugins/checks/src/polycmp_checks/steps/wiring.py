@@ -8,7 +8,7 @@ from typing import Any
 
 from polycmp.errors import DataError, UsageError, did_you_mean
 from polycmp.sentences import shortened
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, dtype_name, dtype_of, format_shape, is_size
 
 #: Names by which decoders call their caches, for models of which no --state says it.
 _USUAL_PATTERNS = (
@@ -158,11 +158,8 @@ def _check(name: str, input_entry: TensorEntry, output: str, output_entry: Tenso
 
 
 def _fits(output_shape: tuple[int | str, ...] | None, input_shape: tuple[int | str, ...] | None) -> bool:
-    def known(dim: int | str) -> bool:
-        return isinstance(dim, int) and dim >= 0
-
     if output_shape is None or input_shape is None:
         return True
     return len(output_shape) == len(input_shape) and all(
-        not known(one) or not known(two) or one == two for one, two in zip(output_shape, input_shape, strict=True)
+        not is_size(one) or not is_size(two) or one == two for one, two in zip(output_shape, input_shape, strict=True)
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polycmp.tensors import TensorEntry, TensorMetadata, dimension_key
+from polycmp.tensors import TensorEntry, TensorMetadata, dimension_key, is_size
 
 Shapes = dict[str, tuple[int, ...]]
 Bounds = tuple[int, "int | None"]
@@ -36,7 +36,7 @@ def shape_sweep(inputs: TensorMetadata, sizes: Sequence[int]) -> list[Shapes]:
 def _open_axes(entry: TensorEntry) -> list[int]:
     if entry.values is not None or entry.shape is None:
         return []
-    return [axis for axis, dim in enumerate(entry.shape) if not isinstance(dim, int) or dim < 0]
+    return [axis for axis, dim in enumerate(entry.shape) if not is_size(dim)]
 
 
 def _bounds(inputs: TensorMetadata) -> dict[str, Bounds]:

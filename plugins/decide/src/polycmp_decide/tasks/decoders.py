@@ -52,12 +52,23 @@ class Boxes:
         return Boxes(corners[places], self.scores[order][places], classes[places])
 
 
+def areas(boxes: Floats) -> Floats:
+    """Return the area of each box."""
+    each: Floats = np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=-1)
+    return each
+
+
+def shared_areas(some: Floats, others: Floats) -> Floats:
+    """Return the area that boxes share: a row for each of the first."""
+    shared = np.minimum(some[:, None, 2:], others[None, :, 2:]) - np.maximum(some[:, None, :2], others[None, :, :2])
+    both: Floats = np.prod(np.maximum(shared, 0), axis=-1)
+    return both
+
+
 def overlaps(some: Floats, others: Floats) -> Floats:
     """Return the area that boxes share, by the area that they cover together: a row for each of the first."""
-    shared = np.minimum(some[:, None, 2:], others[None, :, 2:]) - np.maximum(some[:, None, :2], others[None, :, :2])
-    both = np.prod(np.maximum(shared, 0), axis=-1)
-    areas = [np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=-1) for boxes in (some, others)]
-    together = areas[0][:, None] + areas[1][None] - both
+    both = shared_areas(some, others)
+    together = areas(some)[:, None] + areas(others)[None] - both
     ratios: Floats = np.divide(both, together, out=np.zeros_like(both), where=together > 0)
     return ratios
 

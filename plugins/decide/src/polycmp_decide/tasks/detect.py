@@ -11,7 +11,7 @@ import numpy as np
 from polycmp.errors import DataError
 from polycmp_decide.coco import Picture
 from polycmp_decide.scores import Floats, Places, Scores
-from polycmp_decide.tasks.decoders import Boxes, decode, overlaps
+from polycmp_decide.tasks.decoders import Boxes, areas, decode, overlaps, shared_areas
 from polycmp_decide.tasks.task import Array, TaskOptions
 
 #: How far boxes have to overlap, which shares of the boxes are looked at, and how many boxes of a class count: COCO's.
@@ -132,10 +132,8 @@ def _match(boxes: Boxes, truth: Truth, kind: int) -> _Matches:
 
 
 def _covered(boxes: Floats, crowds: Floats) -> Floats:
-    shared = np.minimum(boxes[:, None, 2:], crowds[None, :, 2:]) - np.maximum(boxes[:, None, :2], crowds[None, :, :2])
-    areas = np.prod(np.maximum(boxes[:, 2:] - boxes[:, :2], 0), axis=-1)[:, None]
-    both = np.prod(np.maximum(shared, 0), axis=-1)
-    shares: Floats = np.divide(both, areas, out=np.zeros_like(both), where=areas > 0)
+    both, whole = shared_areas(boxes, crowds), areas(boxes)[:, None]
+    shares: Floats = np.divide(both, whole, out=np.zeros_like(both), where=whole > 0)
     return shares
 
 

@@ -100,6 +100,11 @@ def is_real(array: Array) -> bool:
     return array.dtype.kind == "f" or array.dtype.name in {"bfloat16"}
 
 
+def scores_places(array: Array) -> bool:
+    """Return whether an array holds scores of several classes for each place of each sequence."""
+    return is_real(array) and array.ndim == 3 and array.shape[2] > 1
+
+
 def class_of(label: Any, classes: Sequence[str]) -> int:
     """Return the number of a class.
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.errors import DataError, PluginError, UsageError, describe_exception
 from polycmp_decide.scores import Scores, ratios
-from polycmp_decide.tasks.task import Array, TaskOptions, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, only_output, scores_places
 
 #: Names that vocabularies have for the class that stands for no character.
 _BLANKS = ("<blank>", "<pad>", "[PAD]")
@@ -40,7 +40,7 @@ class Characters:
         """Return the texts."""
         del feed
         form = "scores of characters [N, T, C] or [T, N, C]"
-        _, scores = only_output(outputs, self._output, _fits, form, self.task)
+        _, scores = only_output(outputs, self._output, scores_places, form, self.task)
         if scores.shape[1] == 1 and scores.shape[0] > 1:
             scores = scores.transpose(1, 0, 2)
         names, blank = self._vocabulary(scores.shape[2])
@@ -115,7 +115,3 @@ class Words(Characters):
 
     def _parts(self, text: str) -> Sequence[str]:
         return text.split()
-
-
-def _fits(array: Array) -> bool:
-    return is_real(array) and array.ndim == 3 and array.shape[2] > 1

@@ -9,7 +9,7 @@ import numpy as np
 
 from polycmp.errors import DataError
 from polycmp_decide.scores import Scores, ratios
-from polycmp_decide.tasks.task import Array, TaskOptions, class_of, is_real, only_output
+from polycmp_decide.tasks.task import Array, TaskOptions, class_of, only_output, scores_places
 
 #: What programs that train write where nothing is to be learnt.
 _IGNORED = "-100"
@@ -30,7 +30,7 @@ class Tokens:
     def predictions(self, outputs: Mapping[str, Any], feed: Mapping[str, Any]) -> list[Any]:
         """Return the tokens of each sequence."""
         del feed
-        _, scores = only_output(outputs, self._options.output, _fits, "scores of tokens [N, T, V]", "tokens")
+        _, scores = only_output(outputs, self._options.output, scores_places, "scores of tokens [N, T, V]", "tokens")
         return [np.where(np.isnan(of).any(-1), -1, of.argmax(-1)) for of in scores.astype(np.float64)]
 
     def truth(self, label: Any) -> Array:
@@ -51,10 +51,6 @@ class Tokens:
     def shown(self, prediction: Any) -> str:
         """Return the first tokens."""
         return " ".join(map(str, prediction[:8])) + (" …" if len(prediction) > 8 else "")
-
-
-def _fits(array: Array) -> bool:
-    return is_real(array) and array.ndim == 3 and array.shape[2] > 1
 
 
 def _counts(predictions: Sequence[Array], truths: Sequence[Array]) -> list[tuple[int, int]]:

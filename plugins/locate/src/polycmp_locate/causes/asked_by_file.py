@@ -12,11 +12,11 @@ from polycmp.tensors import Feed
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.row_rules import standalone_limit
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import AS_DEFINED, CAUSE, WORSE, WRONG, Judged
+from polycmp_locate.values.judged import WORSE, WRONG, Judged, Reason
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
-    """Yield a note where the candidate computes what its file says, and the reference something else."""
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
+    """Yield so where the candidate computes what its file says, and the reference something else."""
     row, defined = judged.accused, setting.defined
     if row is None or defined is None or judged.verdict not in {WRONG, WORSE}:
         return
@@ -28,7 +28,8 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     made, truth = (side.run_part(inputs, [row.tensor]) for side in (setting.candidate, defined))
     if made is None or truth is None or distance(made[row.tensor], truth[row.tensor]) > standalone_limit(row):
         return
-    yield (
-        f"{CAUSE}{setting.candidate.label} {AS_DEFINED} ({defined.label} computes the same): the file asks for "
-        f"something else than {setting.reference.label}"
+    yield Reason(
+        f"{setting.candidate.label} computes what its file says ({defined.label} computes the same): the file asks for "
+        f"something else than {setting.reference.label}",
+        is_as_defined=True,
     )

@@ -12,11 +12,11 @@ from polycmp.precision import UNITS
 from polycmp.tensors import Feed
 from polycmp_locate.rounding.figures import largest_of
 from polycmp_locate.setting import Setting, allowed_type
-from polycmp_locate.values.judged import CAUSE, Judged
+from polycmp_locate.values.judged import Judged, Reason
 from polycmp_locate.values.measured import Row
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield the first tensor, among those that the blamed operator reads and makes, that is beyond the type's range."""
     del feed
     row = judged.accused
@@ -31,8 +31,8 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     for name, figures in tensors.items():
         if figures.scale > largest:
             where = f"{setting.candidate.label} {'may calculate in' if allowed else 'has'} {kind}"
-            yield (
-                f"{CAUSE}{name!r} reaches {figures.scale:.3g} in the reference; {where}, whose largest number is "
+            yield Reason(
+                f"{name!r} reaches {figures.scale:.3g} in the reference; {where}, whose largest number is "
                 f"{largest:.5g}, so that it is infinite there: keep what makes and reads it in float32, or scale it"
             )
             return

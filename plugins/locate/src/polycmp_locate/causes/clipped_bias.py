@@ -14,13 +14,13 @@ from polycmp.tensors import Feed
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import SharedGraph, behind
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import CAUSE, Judged
+from polycmp_locate.values.judged import Judged, Reason
 
 #: Bytes of a weight that is no bias any more (choice).
 _MAX_BIAS_BYTES = 1 << 20
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield a note on whole numbers that the blamed operator reads as a bias and that are at the end of their type.
 
     Quantisers write a bias in steps of the product of two scales; where these are small, 32 bits do not hold it.
@@ -37,7 +37,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         ends = np.iinfo(np.int32)
         count = int(np.count_nonzero((values == ends.min) | (values == ends.max))) if values.dtype == np.int32 else 0
         if count:
-            yield (
-                f"{CAUSE}{name!r} holds the end of int32 {count} times in {values.size} values: what the quantiser "
+            yield Reason(
+                f"{name!r} holds the end of int32 {count} times in {values.size} values: what the quantiser "
                 "wrote there is beyond 32 bits and was clipped; a coarser scale of the weights helps, or a float bias"
             )

@@ -23,14 +23,14 @@ from polycmp_locate.pairing.view import SharedGraph, behind
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import CAUSE, Judged
+from polycmp_locate.values.judged import Judged, Reason
 from polycmp_locate.values.measured import Row
 
 #: Elements of a constant that may stand for a tensor: sizes, counts and factors, not weights.
 _ELEMENTS = 16
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield a note on tensors that the reference reads, and for which a constant stands in the candidate."""
     row = judged.accused
     if row is None or not isinstance(row.node, PartNode):
@@ -47,7 +47,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         yield from _read_by_both(row, setting, inputs)
 
 
-def _read_by_one(row: Row, node: PartNode, setting: Setting, inputs: Mapping[str, Any]) -> Iterator[str]:
+def _read_by_one(row: Row, node: PartNode, setting: Setting, inputs: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield a note on tensors that only the reference reads, where other values of them give another tensor."""
     changed = {name: _other(inputs[name]) for name in node.only_reference}
     before = setting.reference.run_part(inputs, [row.tensor])
@@ -55,13 +55,13 @@ def _read_by_one(row: Row, node: PartNode, setting: Setting, inputs: Mapping[str
     if before is None or after is None or distance(after[row.tensor], before[row.tensor]) <= BEYOND_EIGHT_BITS:
         return
     read, labels = a_few(node.only_reference), (setting.candidate.label, setting.reference.label)
-    yield (
-        f"{CAUSE}with other values of {read} {labels[1]} makes another {row.tensor!r}, and {labels[0]} "
+    yield Reason(
+        f"with other values of {read} {labels[1]} makes another {row.tensor!r}, and {labels[0]} "
         "does not read it: a constant stands there, frozen from the example inputs of the export"
     )
 
 
-def _read_by_both(row: Row, setting: Setting, inputs: Mapping[str, Any]) -> Iterator[str]:
+def _read_by_both(row: Row, setting: Setting, inputs: Mapping[str, Any]) -> Iterator[Reason]:
     """Yield a note on a tensor of which both sides make the same where, and only where, it is what a constant is."""
     for constant, value in _small_constants(row, setting):
         for name, array in inputs.items():
@@ -69,8 +69,8 @@ def _read_by_both(row: Row, setting: Setting, inputs: Mapping[str, Any]) -> Iter
             if stand_in is None or _gap(row, setting, {**inputs, name: stand_in}) > BEYOND_EIGHT_BITS:
                 continue
             if _gap(row, setting, {**inputs, name: stand_in + stand_in.dtype.type(1)}) > BEYOND_EIGHT_BITS:
-                yield (
-                    f"{CAUSE}of {', '.join(f'{item:.6g}' for item in value.reshape(-1).tolist())} in place of {name!r} "
+                yield Reason(
+                    f"of {', '.join(f'{item:.6g}' for item in value.reshape(-1).tolist())} in place of {name!r} "
                     f"both make the same {row.tensor!r}: the constant {constant!r} stands for it, frozen from the "
                     "example inputs of the export"
                 )

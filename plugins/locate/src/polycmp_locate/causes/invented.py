@@ -42,4 +42,4 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     outputs = [to_numpy(array) for array in whole.expected.values()]
     if not any(is_floating(array.dtype) and np.isnan(array).any() for array in outputs):
         return judged
-    return replace(judged, verdict=UNDECIDED, first_bad=None, origin=None, hints=(), cause=Invented(numbers))
+    return replace(judged, verdict=UNDECIDED, first_bad=None, origin=None, reasons=(), cause=Invented(numbers))

@@ -16,7 +16,7 @@ from polycmp_locate.pairing.view import declared_graph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.setting import Setting
 from polycmp_locate.trials.probing import is_removed
-from polycmp_locate.values.judged import CAUSE, FUSION, Judged
+from polycmp_locate.values.judged import FUSION, Judged, Reason
 
 
 def open_inputs(graph: ModelGraph, feed: Feed) -> list[str]:
@@ -38,7 +38,7 @@ def fixing_command(model: str, opened: Sequence[str], feed: Feed) -> str:
     return shlex.join(["polycmp", "surgeon", "sanitize", model, "--override-input-shapes", *shapes, "-o", str(written)])
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield that the candidate is right of a file with the dimensions of the inputs, and what writes such a file."""
     candidate, reference = setting.candidate, setting.reference
     opened = open_inputs(candidate.graph, feed)
@@ -51,8 +51,8 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         return
     error, remaining = (max(distance(side[name], expected[name]) for name in outputs) for side in (actual, fixed))
     if is_removed(remaining, error):
-        yield (
-            f"{CAUSE}of a file with these dimensions {candidate.label} makes the same but for {remaining:.2g} "
+        yield Reason(
+            f"of a file with these dimensions {candidate.label} makes the same but for {remaining:.2g} "
             f"relative, instead of {error:.2g}: it computes otherwise where they are open; "
             f"{fixing_command(candidate.result.model, opened, feed)} writes such a file"
         )

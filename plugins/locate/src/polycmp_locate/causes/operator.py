@@ -165,7 +165,7 @@ class _Blame:
             error = row.standalone.steps if row.standalone is not None else None
             clipped = error is not None and error.is_only_clipped
             steps = error is not None and not clipped and not row.passed
-            if not self.evidence.failing and (steps or (not clipped and not row.passed)):
+            if not (self.evidence.failing or clipped or row.passed):
                 return True
             if steps or (not row.passed and self._is_off(row)):  # a wrong scale is one however much others round
                 self.harmless.append(row)

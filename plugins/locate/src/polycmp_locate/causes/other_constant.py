@@ -18,7 +18,7 @@ from polycmp_locate.pairing.view import SharedGraph, behind, file_graph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.rounding.thresholds import BEYOND_EIGHT_BITS
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import CAUSE, CONSTANT, NOT_FINITE, WORSE, WRONG, Judged
+from polycmp_locate.values.judged import CONSTANT, NOT_FINITE, WORSE, WRONG, Judged, Reason
 from polycmp_locate.values.measured import Row
 
 #: Elements of a constant that are shown one by one.
@@ -29,13 +29,13 @@ _MAX_BYTES = 1 << 26
 _OF_ONE_OPERATOR = frozenset({WRONG, WORSE, CONSTANT, NOT_FINITE})
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield a note on each constant and setting of the operator that differs between the two files."""
     row = judged.accused
     accusations = setting.network.accusing if setting.network is not None and row is not None else ()
     causes = [item.words for item in accusations if row is not None and item.tensor == row.tensor]
     if causes and judged.verdict in _OF_ONE_OPERATOR:
-        yield from (f"{CAUSE}{cause}" for cause in causes)
+        yield from map(Reason, causes)
         return
     sides = [side.variants for side in (setting.candidate, setting.reference)]
     if row is None or judged.verdict not in _OF_ONE_OPERATOR or None in sides:
@@ -58,7 +58,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         if actual is not None and expected is not None and distance(actual, expected) > BEYOND_EIGHT_BITS:
             twin = "" if one == two else f", where it is {two!r} of {nodes[1].label}"
             difference = _difference(actual, expected, labels)
-            yield f"{CAUSE}the constant {one!r} of {nodes[0].label} {difference}{twin}"
+            yield Reason(f"the constant {one!r} of {nodes[0].label} {difference}{twin}")
 
 
 def _constant(variants: Variants[PartitionedRun], name: str) -> Any:

@@ -12,10 +12,10 @@ from polycmp.tensors import Feed
 from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.pairing.view import file_graph
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import CAUSE, Judged
+from polycmp_locate.values.judged import Judged, Reason
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield the reference's own reasons why its export is wrong, if it is what the model was exported from."""
     row, graph = judged.accused, setting.reference.graph
     program = file_graph(graph)
@@ -23,4 +23,4 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
         return
     outputs = setting.candidate.run_whole(feed, [row.tensor]) or {}
     if row.tensor in outputs:
-        yield from (f"{CAUSE}{cause}" for cause in program.causes(row.node.counterpart, outputs[row.tensor], feed))
+        yield from map(Reason, program.causes(row.node.counterpart, outputs[row.tensor], feed))

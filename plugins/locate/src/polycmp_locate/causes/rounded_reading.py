@@ -18,7 +18,7 @@ from polycmp_locate.causes.saturation import quantised_products
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.setting import Setting, Tensors
 from polycmp_locate.trials.probing import is_removed
-from polycmp_locate.values.judged import CAUSE, FUSION, Judged
+from polycmp_locate.values.judged import FUSION, Judged, Reason
 
 #: What `accuracy_level` of MatMulNBits says by 4: what it reads may be rounded to int8, block by block.
 _INT8 = 4
@@ -28,7 +28,7 @@ _IN_FILE = "accuracy_level=1 asks for float32"
 _IN_SESSION = "in ONNX Runtime session.qdq_matmulnbits_accuracy_level:1, a configuration entry, asks for float32"
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield that what a product reads is rounded, where the reference makes the same of rounded numbers."""
     if judged.verdict == FUSION:
         yield from _ask_together(judged, setting, feed)
@@ -44,10 +44,10 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
     sides = setting.candidate.run_part(inputs, [row.tensor]), setting.reference.run_part(inputs, [row.tensor])
     tried = _try(setting, inputs, name, row.node.attributes.get("block_size", _BLOCK), sides)
     if tried is not None:
-        yield _text(tried, setting, row.node, "accuracy_level=4 allows rounding", _IN_FILE)
+        yield _reason(tried, setting, row.node, "accuracy_level=4 allows rounding", _IN_FILE)
 
 
-def _ask_together(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def _ask_together(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield so of a product that is wrong together with the DequantizeLinear of its weights."""
     outputs = [item.output for item in judged.finals if not item.passed]
     sides: Sequence[Tensors | None] = ()
@@ -58,7 +58,7 @@ def _ask_together(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]
         sides = sides or (setting.candidate.run_whole(feed, outputs), setting.reference.run_whole(feed, outputs))
         tried = _try(setting, feed, names[0], _BLOCK, sides)
         if tried is not None:
-            yield _text(tried, setting, node, "a kernel for weights of few bits may round", _IN_SESSION)
+            yield _reason(tried, setting, node, "a kernel for weights of few bits may round", _IN_SESSION)
             return
 
 
@@ -90,10 +90,10 @@ def _try(setting: Setting, feed: Feed, name: str, block: int, sides: Sequence[Te
     return _Tried(block, error, remaining) if is_removed(remaining, error) else None
 
 
-def _text(tried: _Tried, setting: Setting, node: GraphNode, allowed: str, instead: str) -> str:
+def _reason(tried: _Tried, setting: Setting, node: GraphNode, allowed: str, instead: str) -> Reason:
     one, other = setting.candidate.label, setting.reference.label
-    return (
-        f"{CAUSE}{allowed} what {node.label} reads to 8 bits in blocks of {tried.block}, and {one} does: of numbers so "
+    return Reason(
+        f"{allowed} what {node.label} reads to 8 bits in blocks of {tried.block}, and {one} does: of numbers so "
         f"rounded {other} makes the same but for {tried.remaining:.2g} relative, instead of {tried.error:.2g}; "
         f"{instead}"
     )

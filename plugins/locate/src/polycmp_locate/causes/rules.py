@@ -34,7 +34,7 @@ from polycmp_locate.causes import (
 from polycmp_locate.causes.case import Case
 from polycmp_locate.setting import Setting, Stage
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import Judged
+from polycmp_locate.values.judged import Judged, Reason
 from polycmp_locate.values.swept import SweptWindow
 
 Ask = TypeVar("Ask", bound=Callable[..., object])
@@ -70,8 +70,8 @@ SECOND_LOOKS: tuple[Rule[Callable[[Judged, WholeModel, Iterable[SweptWindow]], J
     Rule("Beyond rounding", beyond.ask),
     Rule("Another network", other_network.ask),
 )
-#: Asked of an accused operator: why it is wrong, in words.
-REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[str]]], ...] = (
+#: Asked of an accused operator: why it is wrong.
+REASONS: tuple[Rule[Callable[[Judged, Setting, Feed], Iterator[Reason]]], ...] = (
     Rule("The exporting program's own reasons", own_reasons.ask),
     Rule("A constant frozen from the example inputs", frozen_input.ask),
     Rule("Another constant", other_constant.ask),

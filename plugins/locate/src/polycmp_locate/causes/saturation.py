@@ -11,26 +11,28 @@ from collections.abc import Iterator, Sequence
 from polycmp.graph import GraphNode
 from polycmp.tensors import Feed
 from polycmp_locate.setting import Setting
-from polycmp_locate.values.judged import FUSION, Judged
+from polycmp_locate.values.judged import FUSION, Judged, Reason
 
 _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
 
 
-def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[str]:
+def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     """Yield what saturates, and what helps."""
     del feed
     row = judged.accused
     if row is not None and judged.verdict != FUSION and row.standalone is not None and row.standalone.saturates:
-        yield (
+        yield Reason(
             f"{setting.candidate.label} saturates in {row.node.label}: with half of the activations it is exact. On "
             "processors without VNNI, kernels for unsigned by signed 8-bit numbers add two products in 16 bits; "
-            f"{_HELP}"
+            f"{_HELP}",
+            is_cause=False,
         )
     elif judged.verdict == FUSION and any(len(read) > 1 for _, read in quantised_products(judged, setting)):
-        yield (
+        yield Reason(
             "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
-            f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}"
+            f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}",
+            is_cause=False,
         )
 
 

@@ -7,7 +7,7 @@ was looked inside does not; else it takes one run more, and two of each window w
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from polycmp.layerwise import PartitionedRun
@@ -55,16 +55,14 @@ def ask(case: Case) -> Judged | None:
     whole, rows = case.whole, case.rows
     if not whole.failing:
         return None
-    units = {row.tensor: worth_running(row.unit) for row in rows}
+    limits = {row.tensor: worth_running(row.unit) for row in rows}
     sides = (case.setting.candidate, case.setting.reference)
     swept = (case.measured.finals, case.measured.expected)
     for side, plain, inside, again in zip(sides, (whole.plain, whole.expected), swept, whole.again, strict=True):
         if whole.failing.keys() <= inside.keys() and not _moved(plain, inside, whole.failing):
             continue
         whole.on_stage(f"comparing two runs of the whole model on {side.label}")
-        unsteady = _find(
-            side, whole.feed, plain, whole.failing, case.measured.groups, lambda name: units.get(name, 0.0), again
-        )
+        unsteady = _find(side, whole.feed, plain, whole.failing, case.measured.groups, limits, again)
         if unsteady is None:
             continue
         if not unsteady.tensor and case.fusing_side is side:  # what is right by itself differs together
@@ -83,8 +81,8 @@ def _find(
     actual: Tensors,
     errors: Mapping[str, float],
     groups: Sequence[Sequence[str]],
-    rounding: Callable[[str], float],
-    again: Tensors | None = None,
+    limits: Mapping[str, float],
+    again: Tensors | None,
 ) -> Unsteady | None:
     """Find the tensor at which two runs of a backend differ, if by so much that it matters; None if they do not.
 
@@ -94,7 +92,7 @@ def _find(
         actual: Outputs of the first run.
         errors: Outputs that are off, with the relative error between both sides.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
-        rounding: Relative difference of a tensor that is not worth mentioning.
+        limits: Relative differences that are not worth mentioning, by tensor.
         again: Outputs of the second run, where there was one; None to run it here.
     """
     if again is None:  # not a part of the model: its dimensions would be those of the inputs
@@ -106,7 +104,7 @@ def _find(
         one, two = _twice(partitioned_run, feed, group)
         for name in group:
             gap = distance(one[name], two[name]) if name in one and name in two else 0.0
-            if gap > rounding(name):
+            if gap > limits.get(name, 0.0):
                 return Unsteady(partitioned_run.label, moved, name, gap)
     return Unsteady(partitioned_run.label, moved)
 

@@ -33,11 +33,10 @@ from polycmp_locate.rounding.thresholds import (
 )
 from polycmp_locate.rounding.uneven import Parts, gain_of, parts_of
 from polycmp_locate.row_rules import may_have_gain, operator_limit
-from polycmp_locate.setting import allowed_type
+from polycmp_locate.setting import Tensors, allowed_type
 from polycmp_locate.values.measured import Standalone
 from polycmp_locate.values.swept import SweptRow
 
-Tensors = Mapping[str, Any]
 #: Elements up to which one operator is also calculated in float64 by a slow evaluator.
 _AFFORDABLE_ALONE = 1 << 20
 #: Directions in which an operator's inputs are moved, to find jumps, and the number of those that tell that it has
@@ -120,7 +119,7 @@ class OperatorTester:
                 return result
             result = replace(result, saturates=self._saturates(row, feed))
             near = row.in_steps and result.max_abs <= step_limit(row.input_unit)
-            ties = near and self._are_ties(row, inputs, (actual, expected), TIE_WIDTH)
+            ties = near and self._are_ties(row, inputs, actual, expected)
             return replace(result, same_if_rounded=self._same_if_rounded(row, inputs, actual, kinds), are_ties=ties)
         if result.steps is not None:
             if not (result.steps.is_doubtful and isinstance(row.node, PartNode)):
@@ -317,11 +316,10 @@ class OperatorTester:
         outputs = self.reference.run_part(coarse, [row.tensor])
         return outputs is not None and np.array_equal(to_numpy(outputs[row.tensor]), actual)
 
-    def _are_ties(self, row: SweptRow, inputs: Tensors, pair: tuple[NDArray[Any], NDArray[Any]], width: float) -> bool:
-        """Return whether the reference makes each step of the candidate's of inputs so many units of roundoff away."""
-        actual, expected = pair
+    def _are_ties(self, row: SweptRow, inputs: Tensors, actual: NDArray[Any], expected: NDArray[Any]) -> bool:
+        """Return whether the reference makes each step of the candidate's of inputs a few units of roundoff away."""
         lowest, highest = expected.astype(np.int64), expected.astype(np.int64)
-        for factor in (1.0 + width * row.input_unit, 1.0 - width * row.input_unit):
+        for factor in (1.0 + TIE_WIDTH * row.input_unit, 1.0 - TIE_WIDTH * row.input_unit):
             moved = {name: scaled(to_numpy(array), factor) for name, array in inputs.items()}
             outputs = self.reference.run_part(moved, [row.tensor])
             if outputs is None or to_numpy(outputs[row.tensor]).shape != actual.shape:
@@ -352,7 +350,7 @@ class OperatorTester:
         moved = self.reference.run_part(one_ulp_apart(inputs), [row.tensor])
         if moved is None:
             return result
-        least = least_scale(row.node.op_type, row.type)
+        least = _least_of(row)
         gap = distance(moved[row.tensor], expected, least)
         floor = bounded_floor(gap, 0.0, row.unit) if not math.isfinite(gap) else gap
         return replace(result, floor=floor, floor_from="inputs moved by one unit in the last place")
@@ -381,7 +379,7 @@ class OperatorTester:
         self, result: Standalone, row: SweptRow, inputs: Tensors, tensors: tuple[Any, Any, Any]
     ) -> Standalone:
         actual, expected, truth = tensors
-        least = least_scale(row.node.op_type, row.type)
+        least = _least_of(row)
         of_candidate, of_reference = distance(actual, truth, least), distance(expected, truth, least)
         floor, normalises = of_reference, row.node.op_type in NORMALISING
         if (of_reference > worth_running(row.unit) or normalises) and self.precise is not None:

@@ -56,14 +56,12 @@ class Deviation:
     Attributes:
         kind: One of the kinds of this module.
         words: What the constant holds in place of what its counterpart does.
-        coded: Whether one of both files holds codes.
         rank: Number of the constant's dimensions.
         factor: How many times the counterpart the constant is; 0 where it is no multiple.
     """
 
     kind: str
     words: str
-    coded: bool = False
     rank: int = 0
     factor: float = 0.0
 
@@ -156,7 +154,7 @@ def _emptied(candidate: Constant, reference: Constant) -> Deviation | None:
         return None
     words = f"only 0 in place of up to {np.max(reach, where=lost, initial=0.0):.4g}"
     where = f" in {np.count_nonzero(lost)} of {lost.size} slices" if lost.size > 1 else ""
-    return Deviation(EMPTIED, words + where, coded=True, rank=candidate.values.ndim)
+    return Deviation(EMPTIED, words + where, rank=candidate.values.ndim)
 
 
 def _blocks(candidate: Constant, reference: Constant) -> Iterator[tuple[Constant, Constant]]:
@@ -226,21 +224,16 @@ class _Reals:
 
     def deviation(self) -> Deviation:
         """Return the deviation of a constant that is off."""
-        off = self._off(self.two)
+        off = self._off()
         kind, words = self._kind(off)
         factor = (self._factor() or 0.0) if kind == FACTOR else 0.0
-        return Deviation(kind, words, self.coded, self.one.ndim, factor)
+        return Deviation(kind, words, self.one.ndim, factor)
 
-    def _off(self, expected: Floats, steps: float = 0.5) -> NDArray[np.bool_]:
-        """Return which numbers are further from the expected ones than both grids explain.
-
-        Args:
-            expected: The numbers to compare with.
-            steps: The steps by which a number may be off on its grid.
-        """
+    def _off(self) -> NDArray[np.bool_]:
+        """Return which numbers are further from the reference's than both grids explain."""
         off = np.empty(self.one.shape, np.bool_)
         for rows in _places(self.one.shape):
-            off[rows] = self._off_in(rows, expected[rows], steps)
+            off[rows] = self._off_in(rows, self.two[rows], 0.5)
         return off
 
     def _is_off(self, expected: Floats, steps: float = 0.5) -> bool:

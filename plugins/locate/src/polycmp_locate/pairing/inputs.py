@@ -9,7 +9,7 @@ from typing import Any
 from polycmp.data import InputPairs, pair_inputs, renamed
 from polycmp.errors import ModelError
 from polycmp.graph import GraphNode, ModelGraph, weight_values
-from polycmp.layerwise import PartitionedRun
+from polycmp.layerwise import PartitionedRun, a_few
 from polycmp.loader import Loader
 from polycmp.runner import Runner
 from polycmp.runs import ambiguous_inputs, compare_readers
@@ -52,7 +52,7 @@ def input_pairs(
     clashes = sorted(inner.intersection([*pairs.names.values(), *pairs.missing]))
     if clashes:
         raise ModelError(
-            f"{listed(clashes)} of {reference.label} is an input, and in {candidate.label} a tensor inside the model",
+            f"{a_few(clashes)} of {reference.label} is an input, and in {candidate.label} a tensor inside the model",
             hint="rename it: polycmp surgeon extract MODEL --inputs …",
         )
     return pairs
@@ -61,11 +61,6 @@ def input_pairs(
 def renamed_inputs(pairs: InputPairs) -> dict[str, str]:
     """Return the candidate's names of inputs that the reference names differently, by the reference's names."""
     return {name: candidate_name for candidate_name, name in pairs.names.items()}
-
-
-def listed(names: Sequence[str]) -> str:
-    """Join the first three names as text."""
-    return ", ".join(map(repr, names[:3])) + (", …" if len(names) > 3 else "") if names else "none"
 
 
 def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> PartitionedRun:

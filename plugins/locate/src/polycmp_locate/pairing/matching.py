@@ -7,6 +7,7 @@ from functools import partial
 from typing import NamedTuple, TypeVar
 
 from polycmp.graph import GraphNode, ModelGraph
+from polycmp.tensors import is_size
 from polycmp_locate.pairing.absorbed import absorbed, activation_of, code_ends, find_absorbed, find_folded, has_bias
 from polycmp_locate.pairing.names import base_name, is_counted, is_generic, pair_names, pair_program
 from polycmp_locate.pairing.result import GIVEN, SAME_NAME, SAME_WEIGHT, STRUCTURE, THROUGH, Match, Pairing
@@ -473,7 +474,7 @@ class _Matching:
         if _is_shape(self.candidate, candidate) and _is_shape(self.reference, reference):
             sizes = True  # as long as that has dimensions, in any file
         return not (self.sizes if sizes is None else sizes) or all(
-            a == b for a, b in zip(one.shape, two.shape, strict=True) if _is_known(a) and _is_known(b)
+            a == b for a, b in zip(one.shape, two.shape, strict=True) if is_size(a) and is_size(b)
         )  # fmt: skip
 
     def _same_class(self, candidate: str, reference: str) -> bool:
@@ -547,10 +548,6 @@ def _type_of(side: ModelSide, name: str) -> str:
 def _classes(side: ModelSide, name: str) -> set[str]:
     """Return the kinds of elements that a tensor and its counterparts hold; empty if that is not known."""
     return {kind for item in side.shown(side.root(name)) if (kind := side.class_of(item))}
-
-
-def _is_known(dim: int | str) -> bool:
-    return isinstance(dim, int) and dim >= 0
 
 
 def _is_shape(side: ModelSide, name: str) -> bool:

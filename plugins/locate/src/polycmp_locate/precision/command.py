@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import glob
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -210,8 +210,7 @@ def _reduced(model: Any, float_operators: Sequence[str], to: str) -> Any:
     from polycmp_onnx import ConvertToBf16, ConvertToFp16
 
     if to == "float16":
-        exact = [re.sub(r"([*?[])", r"[\1]", name) for name in float_operators]  # names, not patterns
-        return ConvertToFp16(model, keep_float=exact)()
+        return ConvertToFp16(model, keep_float=[glob.escape(name) for name in float_operators])()  # patterns
     reduced = ConvertToBf16(model)()
     if not float_operators:
         return reduced

@@ -10,7 +10,7 @@ import numpy as np
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp_onnx import value_types
-from polycmp_onnx.graph import computed_tensors, graph_inputs, reads
+from polycmp_onnx.graph import computed_tensors, graph_inputs, opset_of, reads
 
 if TYPE_CHECKING:
     from onnx import ModelProto
@@ -194,7 +194,7 @@ def same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
     """
     import onnx
 
-    exact_opset, reduced_opset = _opset(exact), _opset(reduced)
+    exact_opset, reduced_opset = opset_of(exact), opset_of(reduced)
     if exact_opset == reduced_opset:
         return exact
     try:
@@ -205,7 +205,3 @@ def same_opset(exact: ModelProto, reduced: ModelProto) -> Any:
             why=describe_exception(error),
             hint=f"export the float model with opset {reduced_opset}",
         ) from error
-
-
-def _opset(model: ModelProto) -> int:
-    return next((item.version for item in model.opset_import if item.domain in {"", "ai.onnx"}), 0)

@@ -11,7 +11,7 @@ from polycmp.files import make_folder
 from polycmp.graph import ModelGraph
 from polycmp.loader import Loader
 from polycmp.model import Model
-from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class
+from polycmp.tensors import TensorEntry, TensorMetadata, dtype_class, is_size
 from polycmp_locate.reduce.named import operators_named
 from polycmp_locate.reduce.parts import ModelPart, PartCutter
 from polycmp_locate.reduce.reduction import Reduction, recording_problem
@@ -65,13 +65,13 @@ class Shapes:
         entry = self.known.get(name)
         if entry is None or entry.dtype is None or entry.shape is None:
             return False
-        return all(isinstance(dim, int) and dim >= 0 for dim in entry.shape)
+        return all(is_size(dim) for dim in entry.shape)
 
     def _closed_shape(self, name: str, entry: TensorEntry) -> tuple[int, ...] | None:
         shape = self._model.input_shapes.get(name)
         if shape is not None or entry.shape is None:
             return shape
-        return tuple(dim if isinstance(dim, int) and dim >= 0 else _OPEN_DIMENSION for dim in entry.shape)
+        return tuple(dim if is_size(dim) else _OPEN_DIMENSION for dim in entry.shape)
 
     def _run(self, names: list[str]) -> None:
         """Run the model on an installed backend that shows inner tensors."""
@@ -229,19 +229,12 @@ def _write(
 ) -> None:
     from polycmp_locate.reduce.case import Reproduction
 
-    assert reduction.failing is not None
-    reduction.wrote("fails", output_files.output, judge.write(reduction.failing, output_files.output))
-    if output_files.passing and reduction.passing is not None:
-        reduction.wrote("passes", output_files.passing, judge.write(reduction.passing, output_files.passing))
-    elif output_files.passing:
-        reduction.notes.append(f"no part passes, so {output_files.passing} was not written")
-    if output_files.folder and check:
+    reduction.write_parts(output_files.output, output_files.passing, judge.write)
+    if output_files.folder and check and reduction.failing is not None:
         folder = make_folder(output_files.folder)
         judge.copy(reduction.failing, str(folder / Path(artifact).name))
         saved.write(reduction.failing, folder)
         words = [Path(artifact).name if word == artifact else str(absolute(word)) for word in saved.words_inside()]
         case = Reproduction(words, None, reduction.sentence, reduction.command)
         case.write(folder)
-        reduction.files.append(("repeats it", f"{output_files.folder}: sh {folder / 'run.sh'}"))
-        if not case.shows_the_fault(folder):
-            reduction.notes.append(f"the script in {output_files.folder} was run and did not show the fault")
+        reduction.wrote_case(output_files.folder, shown=case.shows_the_fault(folder))

@@ -21,13 +21,11 @@ from polycmp.runs import (
     run_steps,
 )
 from polycmp.session import judge_outputs
-from polycmp.tensors import Feed
+from polycmp.tensors import Feed, Outputs
 from polycmp_locate.reduce.narrowed import for_outputs
 from polycmp_locate.reduce.parts import ModelPart, ReferenceTensors
 from polycmp_locate.reduce.search import State
 from polycmp_locate.whole_outputs import why_failed
-
-Tensors = Mapping[str, Any]
 
 
 @dataclass
@@ -116,7 +114,7 @@ class WholeModelRuns:
                     return FailingModel(partitioned_run, reference, copy_feed(step.feed), step.index, error, failures)
         return None
 
-    def _failures(self, label: str, reference: str, feed: Feed, outputs: Tensors, expected: Tensors) -> dict[str, str]:
+    def _failures(self, label: str, reference: str, feed: Feed, outputs: Outputs, expected: Outputs) -> dict[str, str]:
         """Return the outputs that fail, as `polycmp run` judges them, with the reasons."""
         feeds = [(feed, copy_outputs(outputs), copy_outputs(expected))]
         outcome = judge_outputs(self._resolved, label, reference, feeds)
@@ -190,7 +188,7 @@ class BackendJudge:
         """Return the options of comparing for the outputs of a part: those for other outputs do not apply."""
         return replace(for_outputs(self._compare, outputs), reference="", map_output={})
 
-    def _agree(self, outputs: Tensors, expected: Tensors) -> bool:
+    def _agree(self, outputs: Outputs, expected: Outputs) -> bool:
         plan = self.comparison(tuple(expected))
         if needs_outputs(plan):
             resolved = replace(self._resolved, plan=replace(self._resolved.plan, compare=plan))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.errors import ModelError
@@ -57,6 +58,27 @@ class Reduction:
         """
         self.files.append((what, path))
         self.notes += [remark] if remark else []
+
+    def wrote_case(self, folder: str, *, shown: bool) -> None:
+        """Record a folder with a script, and whether that showed the fault when it was run."""
+        self.files.append(("repeats it", f"{folder}: sh {Path(folder, 'run.sh')}"))
+        if not shown:
+            self.notes.append(f"the script in {folder} was run and did not show the fault")
+
+    def write_parts(self, path: str, passing: str, write: Callable[[ModelPart, str], str]) -> None:
+        """Write the smallest part that fails, and the nearest one that passes.
+
+        Args:
+            path: File for the one that fails.
+            passing: File for the one that passes; empty for none.
+            write: Writes a part, and returns a remark on what was verified.
+        """
+        assert self.failing is not None
+        self.wrote("fails", path, write(self.failing, path))
+        if passing and self.passing is not None:
+            self.wrote("passes", passing, write(self.passing, passing))
+        elif passing:
+            self.notes.append(f"no part passes, so {passing} was not written")
 
 
 @contextmanager

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shlex
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.debug import Replay
@@ -97,22 +96,10 @@ def reduce_with_backends(
 def _write(
     reduction: Reduction, output_files: OutputFiles, plan: Plan, registry: Registry, judge: BackendJudge, model: Model
 ) -> None:
-    assert reduction.failing is not None
-    _write_part(reduction, "fails", judge, reduction.failing, model, output_files.output)
-    if output_files.passing and reduction.passing is not None:
-        _write_part(reduction, "passes", judge, reduction.passing, model, output_files.passing)
-    elif output_files.passing:
-        reduction.notes.append(f"no part passes, so {output_files.passing} was not written")
-    if not output_files.folder:
-        return
-    shown = save_case(output_files.folder, plan, registry, judge, reduction.failing, model)
-    reduction.files.append(("repeats it", f"{output_files.folder}: sh {Path(output_files.folder, 'run.sh')}"))
-    if not shown:
-        reduction.notes.append(f"the script in {output_files.folder} was run and did not show the fault")
+    def write(part: ModelPart, path: str) -> str:
+        return write_model(model, judge.failure.candidate.part(judge.tensors(part.inputs) or {}, part.outputs), path)
 
-
-def _write_part(reduction: Reduction, what: str, judge: BackendJudge, part: ModelPart, model: Model, path: str) -> None:
-    tensors = judge.tensors(part.inputs)
-    if tensors is not None:
-        remark = write_model(model, judge.failure.candidate.part(tensors, part.outputs), path)
-        reduction.wrote(what, path, remark)
+    reduction.write_parts(output_files.output, output_files.passing, write)
+    if output_files.folder and reduction.failing is not None:
+        shown = save_case(output_files.folder, plan, registry, judge, reduction.failing, model)
+        reduction.wrote_case(output_files.folder, shown=shown)

@@ -1,4 +1,4 @@
-"""The verdict of one search in sentences, with hints against the fault."""
+"""The verdict of one search in sentences, with the reasons for the fault."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from polycmp.precision import UNITS
 from polycmp_locate.network.words import network_notes, whole_notes
 from polycmp_locate.report.words import explanation, notes_of, sentence
 from polycmp_locate.setting import Setting, name_operators
-from polycmp_locate.values.judged import CAUSE, LACKING, NOT_JUDGED, OTHER_NETWORK, Judged
+from polycmp_locate.values.judged import LACKING, NOT_JUDGED, OTHER_NETWORK, Judged
 from polycmp_locate.values.located import Located
 
 
@@ -47,10 +47,10 @@ def report(judged: Judged, setting: Setting) -> Located:
             f"of the rest: {located.sentence}"
         )
     located.explain = explanation(located)
-    located.notes += [*notes_of(located), *judged.hints]
+    located.notes += [*notes_of(located), *map(str, judged.reasons)]
     if setting.network is not None and judged.verdict != OTHER_NETWORK:
-        causes = {hint.removeprefix(CAUSE) for hint in judged.hints}
-        remaining = [item.words for item in setting.network.accusing if item.words not in causes]
+        known = {reason.words for reason in judged.reasons}
+        remaining = [item.words for item in setting.network.accusing if item.words not in known]
         located.notes += network_notes(remaining, whole_notes(setting.network))
     for run in (setting.candidate, setting.reference):
         located.notes += [f"{run.label} {note}" for note in run.result.notes]

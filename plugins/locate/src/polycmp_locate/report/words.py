@@ -28,8 +28,6 @@ from polycmp_locate.row_rules import (
     standalone_limit,
 )
 from polycmp_locate.values.judged import (
-    AS_DEFINED,
-    CAUSE,
     CONSTANT,
     ILL_CONDITIONED,
     NOT_FINITE,
@@ -108,7 +106,7 @@ def _accusation(row: Row, located: Located) -> str:
             f"and first outside it in {row.tensor!r}, which {node} computes{_off(row)}"
         )
     hidden = row.node.one_of if isinstance(row.node, PartNode) else ()
-    how = _how(row, is_explained=any(hint.startswith(CAUSE) for hint in judged.hints))
+    how = _how(row, is_explained=any(reason.is_cause for reason in judged.reasons))
     if hidden and _is_as_defined(located):
         return _elsewhere(row, hidden, located)
     if hidden:
@@ -120,7 +118,7 @@ def _accusation(row: Row, located: Located) -> str:
 
 
 def _is_as_defined(located: Located) -> bool:
-    return any(AS_DEFINED in hint for hint in located.judged.hints)
+    return any(reason.is_as_defined for reason in located.judged.reasons)
 
 
 def _elsewhere(row: Row, hidden: Sequence[str], located: Located) -> str:
@@ -129,8 +127,9 @@ def _elsewhere(row: Row, hidden: Sequence[str], located: Located) -> str:
     recorded = located.pairing is not None and located.pairing.recorded
     inputs, fed = (" or other inputs", f", or {other} was fed with other inputs") if recorded else ("", "")
     return (
-        f"another file{inputs}: {who} {AS_DEFINED} and makes another {row.tensor!r} than {other}{_off(row)}; one of "
-        f"{all_of(hidden)} is another one there{fed}: nothing between them has a counterpart to compare with"
+        f"another file{inputs}: {who} computes what its file says and makes another {row.tensor!r} than {other}"
+        f"{_off(row)}; one of {all_of(hidden)} is another one there{fed}: nothing between them has a counterpart to "
+        "compare with"
     )
 
 
@@ -231,7 +230,10 @@ def _alone(row: Row, located: Located) -> str:
         if row.standalone.on_own:
             return f"; from what {located.candidate} read there, {located.reference} computes something else"
         if _is_as_defined(located):
-            return f"; run alone on the reference's tensors, {located.candidate} {AS_DEFINED}, which is something else"
+            return (
+                f"; run alone on the reference's tensors, {located.candidate} computes what its file says, which is "
+                "something else"
+            )
         return "; run alone on the reference's tensors, it is wrong as well"
     if not in_place_is_rounding(row):
         return (

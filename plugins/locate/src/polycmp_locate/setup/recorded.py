@@ -126,9 +126,7 @@ class Record:
         """
         data = self._plan.data
         feeds = None
-        for tensors in self._run.iterations:
-            self.result.iterations += 1
-            self.result.outputs = TensorMetadata.from_feed_dict(tensors)
+        for tensors in self._tensors():
             if not (data.files or data.script) and all(name in tensors for name in inputs):
                 yield {name: tensors[name] for name in inputs}, tensors
                 continue
@@ -151,10 +149,15 @@ class Record:
             inputs: The model's inputs.
         """
         has_other_inputs = bool(self._plan.data.files or self._plan.data.script)
+        for tensors in self._tensors():
+            yield {} if has_other_inputs else {name: tensors[name] for name in inputs if name in tensors}, tensors
+
+    def _tensors(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the recorded tensors, and count the iterations."""
         for tensors in self._run.iterations:
             self.result.iterations += 1
             self.result.outputs = TensorMetadata.from_feed_dict(tensors)
-            yield {} if has_other_inputs else {name: tensors[name] for name in inputs if name in tensors}, tensors
+            yield tensors
 
     def setting(
         self, candidate: PartitionedRun, feed: Feed, tensors: Mapping[str, Any], functions: Mapping[str, Any]
@@ -210,9 +213,10 @@ class Record:
             if match.candidate not in matches and match.reference not in {item.reference for item in matches.values()}:
                 matches[match.candidate] = match
         if not matches:
+            of_record, of_model = (listed(names, _SHOWN) or "none" for names in (recorded, inner))
             raise UsageError(
                 f"no tensor recorded in {self.result.model} has a name of the model",
-                why=f"recorded are {_some(recorded)}; the model has {_some(inner)}",
+                why=f"recorded are {of_record}; the model has {of_model}",
                 hint="name them: --map-output MODEL_TENSOR=RECORDED_TENSOR",
             )
         matches = {name: match for match in matches.values() for name in [_behind_codes(side, match)]}
@@ -235,7 +239,3 @@ def _ends(nodes: Sequence[Any]) -> tuple[str, ...]:
     """Return the tensors that nothing reads."""
     read = {name for node in nodes for name in node.inputs}
     return tuple(node.outputs[0] for node in nodes if node.outputs[0] not in read)
-
-
-def _some(names: Sequence[str]) -> str:
-    return listed(names, _SHOWN) if names else "none"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import Any
 
 from polycmp.compare import OutputComparison, PairComparison, inconclusive, verdict_over
 from polycmp.data import merge_inputs
@@ -13,14 +12,13 @@ from polycmp.graph import DeclaredGraph
 from polycmp.judging import PerturbedRuns
 from polycmp.layerwise import GivenNames, Paired, PartitionedRun, final_outputs, same_structure
 from polycmp.runs import Comparer, Tolerances, labels_called
+from polycmp.tensors import Outputs
 from polycmp_locate.network.comparison import compare_networks, compare_sides
 from polycmp_locate.pairing.inputs import input_pairs, renamed_inputs, with_inputs
 from polycmp_locate.pairing.output_map import mapped_pairs
 from polycmp_locate.pairing.pair_noise import paired_rounding
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.pairing.words import pairing_notes
-
-Outputs = Mapping[str, Any]
 
 
 def pair_runs(

@@ -8,11 +8,11 @@ from dataclasses import replace
 from polycmp.data import InputPairs
 from polycmp.errors import ModelError
 from polycmp.graph import DeclaredGraph, GraphNode
-from polycmp.layerwise import PartitionedRun, final_outputs, open_precise_run, same_structure, tensors_behind
+from polycmp.layerwise import PartitionedRun, a_few, final_outputs, open_precise_run, same_structure, tensors_behind
 from polycmp.runs import Resolved
-from polycmp.tensors import Feed, TensorMetadata
+from polycmp.tensors import Feed, TensorMetadata, is_size
 from polycmp_locate.network.comparison import NetworkComparison, compare_networks, compare_sides
-from polycmp_locate.pairing.inputs import listed, renamed_inputs, with_inputs
+from polycmp_locate.pairing.inputs import renamed_inputs, with_inputs
 from polycmp_locate.pairing.output_map import mapped_pairs, names_others
 from polycmp_locate.pairing.view import SharedGraph, align, under_names
 from polycmp_locate.setting import Setting
@@ -48,10 +48,11 @@ def make_setting(
     outputs = aligned.candidate.graph.outputs
     models = f"the models of {candidate.label} and {reference.label}"
     if not outputs:
-        why = f"{listed(candidate.graph.outputs)} in one, {listed(reference.graph.outputs)} in the other"
+        of_candidate, of_reference = (a_few(side.graph.outputs) or "none" for side in (candidate, reference))
         named = zip(candidate.graph.outputs, reference.graph.outputs, strict=False)
         same = " ".join(f"{one}={two}" for one, two in named)
         hint = f"where outputs of two names are the same, say so: --map-output {same}"
+        why = f"{of_candidate} in one, {of_reference} in the other"
         raise ModelError(f"{models} have no output in common", why=why, hint=hint)
     # Of few operators the sentence about the outputs names all there is.
     few = len(reference.graph.nodes) <= NAMEABLE or len(candidate.graph.nodes) == 1  # a delegate is one operator
@@ -134,7 +135,7 @@ def _take_the_same(one: TensorMetadata, two: TensorMetadata) -> bool:
         a, b = one[name].shape, two[name].shape
         if a is None or b is None:
             continue
-        fixed = [pair for pair in zip(a, b, strict=False) if all(isinstance(size, int) and size >= 0 for size in pair)]
+        fixed = [pair for pair in zip(a, b, strict=False) if all(is_size(size) for size in pair)]
         if len(a) != len(b) or any(x != y for x, y in fixed):
             return False
     return True
@@ -145,6 +146,6 @@ def left_out_notes(partitioned_run: PartitionedRun) -> Iterator[str]:
     graph = partitioned_run.graph
     for name in graph.outputs:
         if name in graph.opaque:
-            behind = listed(tensors_behind(graph, name))
+            behind = a_few(tensors_behind(graph, name)) or "none"
             what = f"output {name!r} of {partitioned_run.label}"
             yield f"{what} is no tensor and is left out; what it is made of: {behind}"

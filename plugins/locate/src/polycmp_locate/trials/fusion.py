@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from itertools import chain
-from typing import Any
 
 from polycmp.graph import GraphNode, ModelGraph
 from polycmp.layerwise import PartitionedRun
 from polycmp.tensors import Feed
 from polycmp_locate.ddmin import ddmin
+from polycmp_locate.setting import Tensors
 
-Tensors = Mapping[str, Any]
 #: Trials with the whole model after which the probes found so far have to do.
 _MAX_TRIALS = 48
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from polycmp.tensors import dtype_class, dtype_of, to_numpy
+from polycmp.tensors import Outputs, dtype_class, dtype_of, to_numpy
 from polycmp_locate.rounding.difference import distance, relative_to
 from polycmp_locate.rounding.figures import figures
 from polycmp_locate.trials.probing import is_evidence
 from polycmp_locate.values.judged import Probe
 
-Tensors = Mapping[str, Any]
 
-
-def check_probe(plain: Tensors, probed: Tensors, reference: Tensors, passes: Callable[[Tensors], bool]) -> Probe:
+def check_probe(plain: Outputs, probed: Outputs, reference: Outputs, passes: Callable[[Outputs], bool]) -> Probe:
     """Compare the candidate's final outputs with and without probes.
 
     Args:

@@ -33,10 +33,6 @@ BEYOND = "beyond rounding"
 OTHER_NETWORK = "another network"
 #: Verdicts that accuse no operator.
 BENIGN = frozenset({EQUAL, WITHIN_ROUNDING, ILL_CONDITIONED, DRAWN, LEFT_OPEN, OTHER_INPUTS, NOT_JUDGED})
-#: How hints begin that give the cause of a fault.
-CAUSE = "cause: "
-#: What the cause says of a side that computes what its file asks for, which is something else than the other side does.
-AS_DEFINED = "computes what its file says"
 #: End of the sentence of a fault that the outputs do not show.
 OUTPUTS_AGREE = "; even so, the outputs are within tolerance"
 #: Operators of a group that are named before the rest is counted.
@@ -128,6 +124,24 @@ class Fused:
         return f"; workaround: {self.cure.words}" if self.cure is not None and self.cure.words else ""
 
 
+@dataclass(frozen=True)
+class Reason:
+    """Why an operator is wrong, and remedies.
+
+    Attributes:
+        words: The reason.
+        is_cause: Whether it explains the error, and is no remark on what else may.
+        is_as_defined: Whether it is that the candidate computes what its file says.
+    """
+
+    words: str
+    is_cause: bool = True
+    is_as_defined: bool = False
+
+    def __str__(self) -> str:
+        return f"cause: {self.words}" if self.is_cause else self.words
+
+
 class Cause(Protocol):
     """Cause of a fault that is no single operator's arithmetic; each is in a file of its own in `causes`."""
 
@@ -178,7 +192,7 @@ class Judged(Judgement):
         cause: Cause of the fault where it is no single operator's arithmetic; None where it is.
         unseen: Tensors that could not be looked at.
         borrowed: Operators that the reference lacks, of whose own errors nothing is known.
-        hints: Usual causes of such a fault that a trial confirms, and remedies, in words.
+        reasons: Why the accused operators are wrong, as trials confirm.
         is_whole: Whether all tensors of the model were looked at, and not only a few.
         open_until: Operators to measure again before this verdict is final; None if it is.
     """
@@ -191,7 +205,7 @@ class Judged(Judgement):
     cause: Cause | None = None
     unseen: tuple[str, ...] = ()
     borrowed: tuple[GraphNode, ...] = ()
-    hints: tuple[str, ...] = ()
+    reasons: tuple[Reason, ...] = ()
     is_whole: bool = True
     open_until: Extent | None = None
 

@@ -82,6 +82,7 @@ def _has_invented_inputs(call: Invocation, proto: Any) -> bool:
 
     Which size a batch has, and which values real numbers, makes no sound model fail.
     """
+    from polycmp.tensors import is_size
     from polycmp_onnx.graph import element_type, graph_inputs, shape_of
 
     data_options = call.options.of("core", "data")
@@ -92,13 +93,9 @@ def _has_invented_inputs(call: Invocation, proto: Any) -> bool:
         return True
     shapes = [shape_of(value) for value in inputs]
     open_beside_batch = any(
-        shape is None or any(not _is_size(dim) for dim in shape[len(shape) > 1 :]) for shape in shapes
+        shape is None or any(not is_size(dim) for dim in shape[len(shape) > 1 :]) for shape in shapes
     )
     return open_beside_batch and not data_options.get("input_shapes")
-
-
-def _is_size(dim: int | str) -> bool:
-    return isinstance(dim, int) and dim >= 0
 
 
 lint_command = BackendCommand(

@@ -71,13 +71,14 @@ def _note_shapes(call: Invocation, model: Model, proto: Any) -> None:
 
 def _run_for_shapes(model: Model, proto: Any, names: Collection[str] | None = None) -> None:
     """Note the types and shapes that tensors have when the model runs once, of all or of those named."""
+    from polycmp.tensors import is_size
     from polycmp_onnx.graph import graph_inputs, shape_of
     from polycmp_onnx.tidy import make_static
     from polycmp_onnx.tools.execute import all_tensors
 
     tensors = all_tensors(model, proto)
     dims = [dim for value in graph_inputs(proto.graph) for dim in shape_of(value) or ["unknown"]]
-    is_open = any(not isinstance(dim, int) or dim < 0 for dim in dims)  # then another run has other shapes
+    is_open = any(not is_size(dim) for dim in dims)  # then another run has other shapes
     chosen = {name: array for name, array in tensors.items() if names is None or name in names}
     make_static(proto, chosen, leave_open=names is not None and is_open)
 
@@ -110,17 +111,14 @@ def _with_types(
 
 def _sanitize(call: Invocation) -> int:
     from polycmp.errors import UsageError
+    from polycmp.tensors import is_size
     from polycmp_onnx.tools.wanted import parse_shapes
 
     section, fold = call.section(SanitizeSection), call.section(FoldSection)
     if section.no_shape_inference and section.force_fallback_shape_inference:
         raise UsageError("--no-shape-inference and --force-fallback-shape-inference contradict each other")
-    shapes = parse_shapes(section.override_input_shapes, "--override-input-shapes")
-    fixed = [
-        f"{name}:{dims}".replace(" ", "")
-        for name, dims in shapes.items()
-        if all(isinstance(dim, int) and dim >= 0 for dim in dims)
-    ]
+    shapes = parse_shapes(section.override_input_shapes)
+    fixed = [f"{name}:{dims}".replace(" ", "") for name, dims in shapes.items() if all(map(is_size, dims))]
     model = open_onnx(call, fixed)
     used = [item for item in _FOLDING if getattr(fold, item) not in (None, False, "")]
     if used and not fold.fold_constants:

@@ -73,13 +73,13 @@ def _dim(text: str) -> int | str:
         return -1 if text in {"?", "None"} else text
 
 
-def parse_shapes(texts: Iterable[str], option: str) -> dict[str, list[int | str]]:
-    """Return shapes by name from `NAME:[D0,D1,…]`.
+def parse_shapes(texts: Iterable[str]) -> dict[str, list[int | str]]:
+    """Return the shapes of `--override-input-shapes` by name, from `NAME:[D0,D1,…]`.
 
     Raises:
         UsageError: A text is none.
     """
-    shapes = {}
+    option, shapes = "--override-input-shapes", {}
     for text in texts:
         name, shape = split_name(text.strip())
         if not name:

@@ -18,6 +18,7 @@ from typing import IO, Any
 import numpy as np
 
 from polycmp.errors import DataError
+from polycmp.tensors import is_size
 
 _LOG = logging.getLogger("polycmp.polygraphy")
 Dimension = int | str | None
@@ -129,7 +130,7 @@ def match_keys(keys: Iterable[str], targets: Iterable[str]) -> tuple[dict[str, s
 
 def is_dimension_dynamic(dim: Dimension) -> bool:
     """Return whether a dimension is unknown: None, a name, or negative."""
-    return not isinstance(dim, int) or dim < 0
+    return not is_size(dim)
 
 
 def num_dynamic_dimensions(shape: Iterable[Dimension]) -> int:
@@ -172,7 +173,7 @@ def try_match_shape(arr: Any, shape: Sequence[Dimension]) -> Any:
         shape: The shape, of which one dimension may be unknown.
     """
     now = tuple(arr.shape)
-    known = volume(dim for dim in shape if isinstance(dim, int) and dim >= 0)
+    known = volume(dim for dim in shape if is_size(dim))
     rest = volume(now) // known if known else 0
     wanted = tuple(override_dynamic_shape(shape, rest))
     if now == wanted:

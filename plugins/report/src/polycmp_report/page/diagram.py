@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from polycmp.report.elements import Markup, join, tag
+from polycmp.sentences import cut
 from polycmp_report.page.layers import Layers, layers_of
 from polycmp_report.surroundings import STEPS, Box, Diagram
 
@@ -116,8 +117,7 @@ def _known(box: Box, x: float, y: float, diagram: Diagram) -> Iterator[Markup]:
     known = [(name, diagram.edges[name]) for name in box.makes if name in diagram.edges]
     for line, (name, text) in enumerate(known[:_EDGES]):
         error = text.rpartition("error ")  # the range is in the title: labels of neighbours have to leave room
-        label = f"error {error[2]}" if error[1] else text
-        label = f"{label[:_EDGE]}…" if len(label) > _EDGE + 1 else label
+        label = cut(f"error {error[2]}" if error[1] else text, _EDGE + 1)
         at = f"{y + 14 + 13 * line:.0f}"
         yield tag("text", label, class_=diagram.states.get(name) or None, x=f"{x:.0f}", y=at, text_anchor="middle")
 

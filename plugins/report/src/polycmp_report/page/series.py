@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from polycmp.report import AlongGraph, Point, Series
 from polycmp.report.elements import Markup, join, tag
+from polycmp.sentences import cut
 from polycmp_report.page.modules import groups_of
 
 WIDTH, HEIGHT = 1160, 300
@@ -149,7 +150,7 @@ def _mark(point: Point, index: int, place: _Place) -> Iterator[Markup]:
     x = place.x(index)
     anchor, shift = ("end", -6) if x > WIDTH / 2 else ("start", 6)
     room = int((max(x, WIDTH - x) - 12) / _LETTER)
-    text = point.mark if len(point.mark) <= room else f"{point.mark[: room - 1]}…"
+    text = cut(point.mark, room)
     yield tag("line", class_="first", x1=f"{x:.1f}", x2=f"{x:.1f}", y1=TOP - 8, y2=HEIGHT - BOTTOM)
     yield tag("text", text, class_="first", x=f"{x + shift:.1f}", y=TOP - 10, text_anchor=anchor)
 

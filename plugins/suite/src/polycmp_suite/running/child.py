@@ -13,7 +13,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from polycmp.process import end_with
+from polycmp.process import end_with, resident_memory
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
@@ -77,7 +77,7 @@ def _carry_out(request: Mapping[str, Any], registry: Registry) -> dict[str, Any]
     children = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
     peak = max(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, children) * 1024 if is_counted else 0
     is_alone = not children and not _has_children() and threading.active_count() == 1
-    return {"status": status, "memory": peak, "reusable": is_alone and _resident() <= MOST_KEPT}
+    return {"status": status, "memory": peak, "reusable": is_alone and resident_memory() <= MOST_KEPT}
 
 
 def _forget_peak() -> bool:
@@ -95,10 +95,3 @@ def _has_children() -> bool:
     except ChildProcessError:
         return False
     return True
-
-
-def _resident() -> int:
-    """Return the bytes of memory that this process holds; 0 where that cannot be known."""
-    with suppress(OSError, ValueError, IndexError):
-        return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
-    return 0

@@ -13,7 +13,7 @@ from polycmp.graph import ModelGraph
 from polycmp.layerwise import PartitionedRun
 from polycmp.results import BackendResult
 from polycmp.runs import BackendRun, ResolvedBackend
-from polycmp.tensors import Feed, TensorMetadata, to_numpy
+from polycmp.tensors import Feed, TensorMetadata, is_size, to_numpy
 
 if TYPE_CHECKING:
     from polycmp_locate.precision.mixed import Layer, Mixer
@@ -108,7 +108,7 @@ def _sizes(graph: ModelGraph, feed: Feed) -> dict[str, int]:
     """Return about how many bytes each tensor takes whose shape is known."""
     sizes = {}
     for name, entry in graph.types(TensorMetadata.from_feed_dict(feed)).items():
-        known = [size for size in entry.shape or () if isinstance(size, int) and size >= 0]
+        known = [size for size in entry.shape or () if is_size(size)]
         if entry.shape is not None and len(known) == len(entry.shape):
             sizes[name] = math.prod(known) * 4
     return sizes

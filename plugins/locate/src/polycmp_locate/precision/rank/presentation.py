@@ -23,7 +23,7 @@ from polycmp_locate.precision.rank.along import along_graph, gain_of
 from polycmp_locate.precision.rank.reasons import reason_of, why_in_float
 from polycmp_locate.precision.rank.result import LayerFigures, MixedTrial, Ranking
 from polycmp_locate.report.document import pairing_document
-from polycmp_locate.report_builder import build_result, number
+from polycmp_locate.report_builder import build_result
 
 #: Number of kept layers of which a terminal gives the reason; pages and JSON have all.
 _REASONS_SHOWN = 6
@@ -221,7 +221,7 @@ def _document(ranking: Ranking, command: str) -> dict[str, Any]:
             {
                 "kept": [ranking.layers[index].layer.name for index in sorted(trial.float_layers)],
                 "passed": trial.passed,
-                "snr_db": number(trial.ratio),
+                "snr_db": trial.ratio,
                 "reason": trial.reason,
                 "error": trial.error or None,
             }
@@ -240,8 +240,8 @@ def _layer(item: LayerFigures, ranking: Ranking) -> dict[str, Any]:
         "operators": len(item.layer.nodes),
         "inputs": list(item.layer.inputs),
         "outputs": list(item.layer.outputs),
-        "own_snr_db": number(item.layer_ratio),
-        "accumulated_snr_db": number(item.accumulated),
+        "own_snr_db": item.layer_ratio,
+        "accumulated_snr_db": item.accumulated,
         "estimated_share": item.share,
         "one_step_off": item.one_step,
         "more_steps_off": item.more_steps,
@@ -256,7 +256,7 @@ def _layer(item: LayerFigures, ranking: Ranking) -> dict[str, Any]:
             for code in item.codes
         ],
         "kept": item.in_float,
-        "gain_db": number(gain_of(item, ranking)),
-        "snr_db_without": number(item.without),
+        "gain_db": gain_of(item, ranking),
+        "snr_db_without": item.without,
         "reason": why_in_float(item, ranking) if item.in_float else reason_of(item),
     }

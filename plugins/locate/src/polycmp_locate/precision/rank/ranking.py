@@ -15,15 +15,16 @@ from polycmp_locate.precision.rank.along import name_modules
 from polycmp_locate.precision.rank.measure import Measurer
 from polycmp_locate.precision.rank.result import LayerFigures, Ranking
 from polycmp_locate.precision.rank.search import SmallestSet, among, guided, in_order
-from polycmp_locate.precision.rank.setup import Setup
+from polycmp_locate.precision.rank.setup import Setup, Stage
 from polycmp_locate.precision.rank.trials import Trials
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
 
-Stage = Callable[[str], None]
 #: A search may take this many runs with any number of layers.
 _LEAST_RUNS = 24
+#: Layers whose own gain is measured.
+_MEASURED_GAINS = 3
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,6 @@ class RankOptions:
         search: Whether to look for the fewest layers to keep; if not, the layers are ranked, and that is all.
         mode: `guided` by each layer's own error; or `bisect` or `linear` in the model's order.
         reverse: Whether layers stay in float from the model's end on, in the model's order.
-        top: Number of layers whose own gain is measured.
         save: File for the mixed model; empty for none.
         max_runs: Largest number of models to try; 0 for as many as suit the number of layers.
         reduce: Makes the reduced model of the float model; None where the candidate has a file of its own.
@@ -43,7 +43,6 @@ class RankOptions:
     search: bool = True
     mode: str = "guided"
     reverse: bool = False
-    top: int = 3
     save: str = ""
     max_runs: int = 0
     reduce: Callable[[Any], Any] | None = None
@@ -140,7 +139,7 @@ class _Search:
         ]
         for place, index in enumerate(tops):
             item, alone, without = ranking.layers[index], frozenset({index}), float_layers - {index}
-            if place < self.options.top and float_layers:
+            if place < _MEASURED_GAINS and float_layers:
                 trials.trial(alone)
                 if item.in_float:
                     trials.trial(without)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from polycmp.results import BackendResult
 from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.session import judge_outputs
-from polycmp.tensors import Feed, to_numpy
+from polycmp.tensors import Feed, Outputs, to_numpy
 from polycmp_locate.precision.rank.figures import ratio_db
 from polycmp_locate.precision.rank.result import MixedTrial
 from polycmp_locate.precision.rank.search import OutOfRuns
@@ -16,8 +16,6 @@ from polycmp_locate.whole_outputs import why_failed
 
 if TYPE_CHECKING:
     from polycmp_locate.precision.mixed import Layer, Mixer
-
-Tensors = Mapping[str, Any]
 
 
 class Trials:
@@ -42,7 +40,7 @@ class Trials:
         mixer: Mixer,
         layers: Sequence[Layer],
         backend: ResolvedBackend,
-        cases: Sequence[tuple[Feed, Tensors]],
+        cases: Sequence[tuple[Feed, Outputs]],
         resolved: Resolved,
         reference: str,
         on_stage: Callable[[str], None] = lambda _: None,
@@ -82,7 +80,7 @@ class Trials:
         loader = LoadedModel(self._mixer.mix(self._layers[index] for index in float_layers))
         scratch = BackendResult(label=self._backend.label, backend=self._backend.plan.backend)
         live = BackendRun(scratch, lambda: self._backend.make_runner(loader), self._backend.needs)
-        all_outputs: list[Tensors] = []
+        all_outputs: list[Outputs] = []
         live.activate()
         self.result.version = self.result.version or scratch.version
         for feed, _ in self._cases:
@@ -102,7 +100,7 @@ class Trials:
         )
 
 
-def _ratios(outputs: Tensors, expected: Tensors) -> list[float]:
+def _ratios(outputs: Outputs, expected: Outputs) -> list[float]:
     """Return the signal-to-noise ratio of every output that both have."""
     ratios = []
     for name in outputs:

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from polycmp_locate.pairing.side import MOVING
 from polycmp_locate.precision.repair.result import Correction
 
 if TYPE_CHECKING:
     from polycmp_locate.precision.mixed import Layer, Mixer
 
 #: Operators that only change type or order of elements.
-_FORM_OPERATORS = frozenset({"Cast", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity"})
+_FORM_OPERATORS = MOVING | {"Cast"}
 
 
 def changes_of(mixer: Mixer, layer: Layer) -> list[Correction]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,7 +10,7 @@ from polycmp.report import Block, Cell, Column, Fact, NextStep, Note, Result, Ro
 from polycmp.sentences import FAILED, FOUND, PASSED, counted
 from polycmp_locate.precision.rank.result import MixedTrial
 from polycmp_locate.precision.repair.result import Repair
-from polycmp_locate.report_builder import build_result, number
+from polycmp_locate.report_builder import build_result
 
 
 def result_of(repair: Repair) -> Result:
@@ -57,10 +58,9 @@ def _error(trial: MixedTrial | None) -> str:
         return "unknown"
     if trial.error:
         return "it did not run"
-    ratio = number(trial.ratio)
-    if isinstance(ratio, float):
-        return f"an error of {10 ** (-ratio / 20):.2g}"
-    return "no error" if ratio == "inf" else "an error without bounds"
+    if math.isinf(trial.ratio):
+        return "no error" if trial.ratio > 0 else "an error without bounds"
+    return f"an error of {10 ** (-trial.ratio / 20):.2g}"
 
 
 def _content(repair: Repair) -> Iterator[Block]:
@@ -85,7 +85,7 @@ def _document(repair: Repair) -> dict[str, Any]:
         "candidate": repair.candidate,
         "reference": repair.reference,
         "suspects": [
-            {"layer": item.name, "operators": list(item.operators), "own_snr_db": number(item.ratio)}
+            {"layer": item.name, "operators": list(item.operators), "own_snr_db": item.ratio}
             for item in repair.suspects
         ],
         "changes": [{"kind": item.kind, "where": item.where, "text": item.text} for item in repair.changes],
@@ -101,7 +101,7 @@ def _trial(trial: MixedTrial | None) -> dict[str, Any] | None:
         return None
     return {
         "passed": trial.passed,
-        "snr_db": None if trial.error else number(trial.ratio),
+        "snr_db": None if trial.error else trial.ratio,
         "reason": trial.reason,
         "error": trial.error or None,
     }

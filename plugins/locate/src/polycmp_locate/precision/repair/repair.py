@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Sequence
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import UsageError
-from polycmp.files import atomic_write, to_bytes
+from polycmp.files import write_document
 from polycmp.options import parse_json
 from polycmp.plan import Plan
 from polycmp_locate.precision.rank.search import SmallestSet, guided
@@ -130,10 +129,9 @@ def _fits(value: Any, shape: Sequence[int]) -> bool:
 
 
 def _shape(value: Any) -> list[int | str]:
-    return [
-        dim.dim_value if dim.WhichOneof("value") == "dim_value" else dim.dim_param or "?"
-        for dim in value.type.tensor_type.shape.dim
-    ]
+    from polycmp_onnx.graph import shape_of
+
+    return ["?" if dim == -1 else dim for dim in shape_of(value) or ()]
 
 
 def _beside(path: str) -> Path:
@@ -166,6 +164,5 @@ def _save_changes(result: Repair, path: str) -> None:
     from polycmp_locate.precision.repair.presentation import result_of
 
     beside = str(_beside(path))
-    with atomic_write(beside) as file:
-        file.write(to_bytes(json.dumps(result_of(result).document, indent=1) + "\n"))
+    write_document(beside, result_of(result).document)
     result.files += [path, beside]

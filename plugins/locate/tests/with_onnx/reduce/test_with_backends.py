@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import faulty_models
@@ -173,36 +172,3 @@ class TestWithBackends:
         faulty_models.chain(tmp_path / "other.onnx", length=3)
         done = polycmp("debug", "reduce", "chain.onnx", *words)
         assert (done.status, text in done.out + done.err) == (status, True), done.out + done.err
-
-
-class TestCase:
-    def test_the_script_shows_the_fault(self, polycmp, shell, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx")
-        done = polycmp("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--save-repro", "case")
-        assert "did not show the fault" not in done.out
-        again = shell("sh case/run.sh", tmp_path)
-        assert again.status == 1, again.err
-        assert "FAILED: 1 of 1 output differs" in again.out
-
-
-class TestReplay:
-    def test_a_search_goes_on_after_the_steps_of_an_earlier_one(self, polycmp, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx")
-        words = ("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--report", "found.json")
-        first = polycmp(*words, "--save-debug-replay", "steps.json").report(tmp_path / "found.json")
-        steps = json.loads(Path("steps.json").read_text())
-        assert [entry["success"] for entry in steps.values()].count(False) >= 2
-        half = dict(list(steps.items())[: len(steps) // 2])
-        Path("half.json").write_text(json.dumps(half))
-        second = polycmp(*words, "--load-debug-replay", "half.json").report(tmp_path / "found.json")
-        assert second["steps_of_an_earlier_search"] == len(half)
-        assert second["failing"] == first["failing"]
-
-    def test_another_file_is_refused(self, polycmp, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx")
-        Path("other.json").write_text('{"a": 1}')
-        done = polycmp(
-            "debug", "reduce", "chain.onnx", "-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "other.json"
-        )
-        assert done.status == 3
-        assert "does not hold the steps of a search" in done.err

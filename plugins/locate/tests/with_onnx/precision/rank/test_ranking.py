@@ -6,26 +6,11 @@ import json
 from pathlib import Path
 
 import low_precision_models as low_precision
-import numpy as np
 import onnx
 import pytest
 
 REPORT = ("--report", "found.json", "--report", "found.html")
 LAYERS = 40
-
-
-@pytest.fixture
-def models(tmp_path):
-    """Save a chain with an outlier behind its 20th layer, the same in a smaller type, and inputs."""
-
-    def save(reduce, size, layers=LAYERS, outlier=20):
-        exact = low_precision.chain(layers, outlier, size)
-        onnx.save(exact, tmp_path / "float.onnx")
-        onnx.save(reduce(exact, tmp_path), tmp_path / "small.onnx")
-        np.savez(tmp_path / "x.npz", **low_precision.feed())
-        return ("float.onnx", "-b", "onnxrt:model=small.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
-
-    return save
 
 
 def found() -> dict:
@@ -162,17 +147,6 @@ def renamed(path, new):
     onnx.save(model, path)
 
 
-def test_models_with_nothing_in_common_cannot_be_ranked(polycmp, models):
-    words = models(low_precision.float16, 1.0, layers=3, outlier=0)
-    model = onnx.load("small.onnx")
-    node = onnx.helper.make_node("Softmax", ["x"], ["y"])
-    del model.graph.node[:]
-    model.graph.node.append(node)
-    onnx.save(model, "small.onnx")
-    done = polycmp("locate", *words, "--rank")
-    assert (done.status, "no tensor in common" in " ".join(done.err.split())) == (3, True), done.out + done.err
-
-
 def test_a_search_that_may_not_go_on_says_so_and_keeps_what_passed(polycmp, models):
     words = models(low_precision.dynamic, 1e4, layers=8, outlier=4)
     needed = polycmp("locate", *words, "--atol", "0.3", "--allow-blind", "--save-mixed", "all.onnx", *REPORT)
@@ -184,48 +158,3 @@ def test_a_search_that_may_not_go_on_says_so_and_keeps_what_passed(polycmp, mode
     assert not found()["fewest"] or runs <= 2
     assert Path("mixed.onnx").exists() == (found()["kept"] is not None)
     assert found()["kept"] is None or meets_the_tolerance(polycmp, "0.3")
-
-
-# --- debug precision
-
-
-@pytest.mark.parametrize(("mode", "most"), [((), 3), (("--mode", "guided"), 3), (("--mode", "bisect"), 30),
-                                            (("--mode", "linear", "--dir", "reverse"), 30)])  # fmt: skip
-def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models, mode, most):
-    models(low_precision.float16, 1e6, layers=10, outlier=5)
-    words = ("--load-inputs", "x.npz", "--atol", "1e-2", "-o", "mixed.onnx", *mode, *REPORT)
-    done = polycmp("debug", "precision", "float.onnx", "-b", "onnxrt", *words)
-    assert done.status == 0, done.out + done.err
-    assert 0 < len(found()["kept"]) <= most
-    done = polycmp("run", "mixed.onnx", "-b", "onnxrt", "-b", "onnxrt:model=float.onnx", *words[:4])
-    assert done.status == 0, done.out + done.err
-
-
-def test_debug_precision_in_bfloat16_on_a_backend_that_has_it(polycmp, models):
-    models(low_precision.float16, 1.0, layers=3, outlier=0)
-    words = ("-b", "onnx", "--to", "bfloat16", "--load-inputs", "x.npz", "--atol", "5e-3", "-o", "mixed.onnx", *REPORT)
-    done = polycmp("debug", "precision", "float.onnx", *words)
-    assert done.status == 0, done.out + done.err
-    assert found()["kept"]
-    types = {item.data_type for item in onnx.load("mixed.onnx").graph.initializer}
-    assert onnx.TensorProto.FLOAT in types
-
-
-def test_debug_precision_takes_a_model_that_is_reduced_already(polycmp, models):
-    words = models(low_precision.dynamic, 1e4, layers=8, outlier=4)
-    done = polycmp("debug", "precision", *words, "--atol", "0.3", "--allow-blind", *REPORT)
-    assert done.status == 0, done.out + done.err
-    assert set(found()["kept"]) <= {"matmul4", "matmul5"}
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("-b", "onnxrt", "--check", "true"), "both say what fails"),
-        (("--mode", "guided", "--check", "true"), "there is none"),
-    ],
-)
-def test_debug_precision_refuses_what_contradicts_itself(polycmp, models, words, text):
-    models(low_precision.float16, 1.0, layers=2, outlier=0)
-    done = polycmp("debug", "precision", "float.onnx", *words)
-    assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err

@@ -1,4 +1,4 @@
-"""Pages of many outputs and of models in modules: small enough, grouped, and with infinity drawn as such."""
+"""Series on a page, with infinity drawn as such; and pages of many outputs, which stay small."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from report_outcomes import outcome_of
 from polycmp.report import Note, Point, Result, Series
 from polycmp.report.run_result import result_of
 from polycmp_report.html import to_html
-from polycmp_report.page.modules import groups_of
 
 
 def test_a_page_of_500_outputs_that_differ_is_below_1_mb():
@@ -49,19 +48,6 @@ def test_points_lie_on_bands_of_their_modules():
     page = page_of(series(*((name, 1e-3) for name in names)))
     assert page.count('class="band"') == 3
     assert "attention" in re.sub("<title>.*?</title>", "", page.partition("<body>")[2])
-
-
-def test_groups_are_as_fine_as_there_is_room_for():
-    deep = [f"/net/block{i}/conv{j}/out" for i in range(4) for j in range(3)]
-    assert [group.name for group in groups_of(deep)] == ["conv0", "conv1", "conv2"] * 4
-    many = [f"/net/block{i}/conv{j}/out" for i in range(4) for j in range(30)]
-    assert [(group.name, group.first, group.last) for group in groups_of(many)] == [
-        ("block0", 0, 29),
-        ("block1", 30, 59),
-        ("block2", 60, 89),
-        ("block3", 90, 119),
-    ]
-    assert groups_of(["a", "b", "c"]) == groups_of([]) == groups_of(["/m/a", "/m/b"]) == []
 
 
 def test_notes_are_a_list_of_which_the_first_are_shown():
