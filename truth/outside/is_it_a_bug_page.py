@@ -27,7 +27,7 @@ which is right, yet what `locate` says of it is not: a model with probes is anot
 anew, and that is why it is right. The two that had been given to `run` alone, 15819 and 7379, were asked again, of both
 commands.
 
-24509 was written on 2026-11-29 (tree 6dbf9eb3), asked once, and not decided so: `run` and `locate` ended with status 3,
+24509 was written on 2026-11-29 (tree 5a528401), asked once, and not decided so: `run` and `locate` ended with status 3,
 as each operator dies alone, too, and did not say that; `locate` says so now. The fault is a race, and no operator is to
 blame: of two more answers of `locate` one accused LayerNormalization, as others had come through by luck; the last one
 is in the table. All were asked again that day, with polycmp-openvino where polycmp is: the other rows are as they were.
