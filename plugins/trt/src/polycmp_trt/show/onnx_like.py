@@ -93,24 +93,24 @@ class OnnxLikeFromEngine(Loader["onnx.ModelProto"]):
         from onnx import helper
 
         engine = resolve(self.engine)
-        layers = engine_layers(engine)
-        if not any(layer.outputs for layer in layers):
+        engine_parts = engine_layers(engine)
+        if not any(part.outputs for part in engine_parts):
             raise ModelError(
                 "the engine does not tell what its layers read and make",
                 why="it was built with another profiling_verbosity than detailed",
                 hint="build it with --profiling-verbosity detailed",
             )
-        names = network_names(layers)
+        names = network_names(engine_parts)
         nodes = [
             helper.make_node(
-                layer.kind or "Layer",
-                [names.get(name, name) for name in layer.inputs],
-                [names.get(name, name) for name in layer.outputs],
-                name=layer.name,
+                part.kind or "Layer",
+                [names.get(name, name) for name in part.inputs],
+                [names.get(name, name) for name in part.outputs],
+                name=part.name,
                 domain="tensorrt",
             )
-            for layer in layers
-            if not layer.name.startswith(_COPY)
+            for part in engine_parts
+            if not part.name.startswith(_COPY)
         ]
         mode = import_tensorrt().TensorIOMode
         tensors = [engine.get_tensor_name(index) for index in range(engine.num_io_tensors)]
@@ -145,12 +145,12 @@ class SaveLayers(Loader["trt.ICudaEngine"]):
         return engine
 
 
-def network_names(layers: Sequence[Layer]) -> dict[str, str]:
+def network_names(engine_parts: Sequence[Layer]) -> dict[str, str]:
     """Return the names of the tensors that copies into other layouts read or make -> the network's name for them."""
     names: dict[str, str] = {}
-    for layer in layers:
-        if layer.name.startswith(_COPY):
-            read, made = next(iter(layer.inputs), ""), next(iter(layer.outputs), "")
+    for part in engine_parts:
+        if part.name.startswith(_COPY):
+            read, made = next(iter(part.inputs), ""), next(iter(part.outputs), "")
             read = names.get(read, read)
             if read.startswith("Reformatted "):
                 names[read] = made  # the copy makes what the network knows: one of its outputs, for example
