@@ -37,3 +37,19 @@ def test_a_trial_tells_whether_an_error_leads_to_another_shape_or_to_nan(patched
 @pytest.mark.parametrize(("own", "obvious"), [(0.25, True), (below(0.25), False)])
 def test_a_quarter_of_the_outputs_error_needs_no_trial(own, obvious):
     assert probing.is_obvious(own, 1.0) is obvious
+
+
+@pytest.mark.parametrize(
+    ("remaining", "error", "removed"),
+    [
+        (0.25, 0.5, True),
+        (above(0.25), 0.5, False),
+        (0.5, 2.8, True),
+        (1.0, 2.8, False),
+        (0.5, math.inf, True),
+        (1.0, math.inf, False),
+        (0.0, 0.0, False),
+    ],
+)
+def test_half_of_an_error_is_gone_and_nothing_as_large_as_the_numbers_is_left(remaining, error, removed):
+    assert probing.is_removed(remaining, error) is removed
