@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from polycmp.errors import ModelError
-from polycmp.files import atomic_write
 from polycmp.loader import InvokeFromScript, Loader, SaveBytes, resolve
 from polycmp.options import parse_size, split_script
 from polycmp_onnx import OnnxLoader
@@ -332,14 +331,3 @@ def save(loader: EngineSource, path: str) -> None:
         path: The file to write.
     """
     SaveBytes(BytesFromEngine(loader), path)()
-
-
-def save_onnx_like(loader: Callable[[], onnx.ModelProto], path: str) -> None:
-    """Write a network that was exported as an ONNX model.
-
-    Args:
-        loader: A callable that returns the `onnx.ModelProto`.
-        path: The file to write.
-    """
-    with atomic_write(path) as file:
-        file.write(cast(bytes, loader().SerializeToString()))

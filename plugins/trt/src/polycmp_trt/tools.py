@@ -53,6 +53,6 @@ class OnnxLikeTools(LoaderTools):
 
     def save(self, loader: Loader[Any], path: str) -> None:
         """Write a network as an ONNX file."""
-        from polycmp_trt.factory import save_onnx_like
+        from polycmp_trt.show.onnx_like import save_onnx_like
 
         save_onnx_like(loader, path)

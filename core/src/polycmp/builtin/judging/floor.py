@@ -417,9 +417,10 @@ class RoundingTolerances:
     @cached_property
     def decides(self) -> bool:
         """Whether operators of any side make a jump of a small change, or nothing is known of them."""
-        graphs = [self._graph(backend) for backend in (self._reference, *self.resolved.backends)]
+        graphs = {backend.model: self._graph(backend) for backend in (self._reference, *self.resolved.backends)}
         return any(
-            not isinstance(graph, PerturbableGraph) or decides(graph, types_of(graph, self._feed)) for graph in graphs
+            not isinstance(graph, PerturbableGraph) or decides(graph, types_of(graph, self._feed))
+            for graph in graphs.values()
         )
 
     @cached_property

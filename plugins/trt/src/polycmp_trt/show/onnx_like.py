@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -139,10 +139,20 @@ class SaveLayers(Loader["trt.ICudaEngine"]):
             ModelError: The engine records only the names of its layers.
         """
         engine = resolve(self.engine)
-        model = OnnxLikeFromEngine(engine)()
-        with atomic_write(self.path) as file:
-            file.write(model.SerializeToString())
+        save_onnx_like(OnnxLikeFromEngine(engine), self.path)
         return engine
+
+
+def save_onnx_like(loader: Callable[[], onnx.ModelProto], path: str | Path) -> None:
+    """Write a network or an engine that was exported as an ONNX model.
+
+    Args:
+        loader: A callable that returns the `onnx.ModelProto`.
+        path: The file to write.
+    """
+    model = loader()
+    with atomic_write(path) as file:
+        file.write(cast(bytes, model.SerializeToString()))
 
 
 def network_names(engine_parts: Sequence[Layer]) -> dict[str, str]:
