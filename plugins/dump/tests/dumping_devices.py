@@ -178,6 +178,7 @@ def write_raw(folder: Path | str, iterations: Iterable[Tensors], *, last: bool =
 
 #: A map for such a folder.
 NHWC = 'folder = "out"\nfiles = "Result_{iteration}/{tensor}.raw"\nlayout = "NHWC"\n'
+HALF = NHWC + 'precision = "float16"\n'
 
 
 def write_codes(folder: Path | str, iterations: Iterable[Tensors], codes: Codes) -> None:

@@ -7,33 +7,9 @@ from pathlib import Path
 
 import dumping_devices as devices
 import numpy as np
-import onnx
 import pytest
 
-HALF = devices.NHWC + 'precision = "float16"\n'
-
-
-@pytest.fixture(scope="module")
-def dumped(tmp_path_factory) -> Path:
-    """A folder with a model and a dump of it, made once."""
-    folder = tmp_path_factory.mktemp("dumped")
-    model = onnx.load(devices.resnet(str(folder / "model.onnx")))
-    iterations = [devices.run_on_device(model, feed, devices.half) for feed in devices.feeds_of(model, 2)]
-    devices.write_raw(folder / "out", iterations)
-    return folder
-
-
-@pytest.fixture
-def dump(polycmp, dumped):
-    """Compare the dump under a map, after a change of its files."""
-    shutil.copytree(dumped, ".", dirs_exist_ok=True)
-
-    def run(text: str = HALF, *words: str, command: str = "run"):
-        Path("dump.toml").write_text(text)
-        done = polycmp(command, "model.onnx", "-b", "dump:map=dump.toml,name=phone", "-b", "onnxrt", *words)
-        return done.__class__(done.status, " ".join(done.out.split()), " ".join(done.err.split()))
-
-    return run
+HALF = devices.HALF
 
 
 def test_a_file_that_is_too_short_costs_its_tensor_alone(dump):

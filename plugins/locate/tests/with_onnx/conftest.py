@@ -45,3 +45,25 @@ def calibrated(tmp_path):
 @pytest.fixture(scope="module", autouse=True)
 def core_alone():
     """Hide nothing, unlike the tests beside this folder."""
+
+
+@pytest.fixture
+def record(tmp_path):
+    """The right model's tensors, as a device would have left them; the model here has a wrong scale."""
+    import numpy as np
+    import onnx
+    import onnxruntime as ort
+    from layered_model import layered
+
+    onnx.save(layered(), tmp_path / "right.onnx")
+    onnx.save(layered(scale=2.5), tmp_path / "wrong.onnx")
+    model = layered()
+    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in ("proj", "act", "mixed", "scaled"))
+    session = ort.InferenceSession(model.SerializeToString())
+
+    def tensors(seed=0):
+        x = np.random.default_rng(seed).standard_normal((3, 8)).astype(np.float32)
+        made = session.run(None, {"x": x})
+        return {"x": x, **{item.name: array for item, array in zip(session.get_outputs(), made, strict=True)}}
+
+    return tensors

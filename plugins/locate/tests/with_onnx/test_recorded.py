@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from layered_model import layered
+from located import REPORT, located
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -15,48 +15,12 @@ FLOAT = TensorProto.FLOAT
 RECORDED = ("proj", "act", "mixed", "y")
 
 
-def layered(scale=2.0):
-    """x -> two layers of module names; the second one's scale is what a wrong export has another of."""
-    random = np.random.default_rng(0)
-    nodes = [
-        helper.make_node("MatMul", ["x", "W0"], ["proj"], name="/layer.0/dense/MatMul"),
-        helper.make_node("Relu", ["proj"], ["act"], name="/layer.0/act/Relu"),
-        helper.make_node("MatMul", ["act", "W1"], ["mixed"], name="/layer.1/dense/MatMul"),
-        helper.make_node("Mul", ["mixed", "scale"], ["scaled"], name="/layer.1/scale/Mul"),
-        helper.make_node("Add", ["scaled", "x"], ["y"], name="/layer.1/Add"),
-    ]
-    weights = [("W0", random.standard_normal((8, 8)).astype("f")), ("W1", random.standard_normal((8, 8)).astype("f"))]
-    weights.append(("scale", np.array([scale], "f")))
-    return graph_model(nodes, [("x", FLOAT, ["n", 8])], [("y", FLOAT, ["n", 8])], weights)
-
-
-@pytest.fixture
-def record(tmp_path):
-    """The right model's tensors, as a device would have left them; the model here has a wrong scale."""
-    onnx.save(layered(), tmp_path / "right.onnx")
-    onnx.save(layered(scale=2.5), tmp_path / "wrong.onnx")
-    model = layered()
-    model.graph.output.extend(onnx.ValueInfoProto(name=name) for name in ("proj", "act", "mixed", "scaled"))
-    session = ort.InferenceSession(model.SerializeToString())
-
-    def tensors(seed=0):
-        x = np.random.default_rng(seed).standard_normal((3, 8)).astype(np.float32)
-        made = session.run(None, {"x": x})
-        return {"x": x, **{item.name: array for item, array in zip(session.get_outputs(), made, strict=True)}}
-
-    return tensors
-
-
-def located(tmp_path):
-    return json.loads((tmp_path / "r.json").read_text())
-
-
 def test_the_part_between_recorded_tensors_that_is_wrong_is_named(polycmp, record, tmp_path):
     """`scaled` was not recorded: the fault is somewhere between `mixed` and `y`, and the tensors before are right."""
     made = record()
     np.savez("device.npz", **{name: made[name] for name in RECORDED})
     np.savez("inputs.npz", x=made["x"])
-    words = ("-b", "onnxrt", "--load-inputs", "inputs.npz", "--load-outputs", "device.npz", "--report", "r.json")
+    words = ("-b", "onnxrt", "--load-inputs", "inputs.npz", "--load-outputs", "device.npz", *REPORT)
     done = polycmp("locate", "wrong.onnx", *words)
     assert done.status == 1, done.out + done.err
     found = located(tmp_path)
@@ -71,7 +35,7 @@ def test_what_rounding_explains_of_a_record_is_no_fault(polycmp, record, tmp_pat
     made = record()
     rounded = {name: array * np.float32(1 + 3e-7) for name, array in made.items() if name != "x"}
     np.savez("device.npz", x=made["x"], **rounded)
-    words = ("-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")
+    words = ("-b", "onnxrt", "--load-outputs", "device.npz", *REPORT)
     done = polycmp("locate", "right.onnx", *words)
     assert done.status == 0, done.out + done.err
     strict = polycmp("locate", "right.onnx", *words, "--atol", "0", "--rtol", "1e-9")
@@ -81,7 +45,7 @@ def test_what_rounding_explains_of_a_record_is_no_fault(polycmp, record, tmp_pat
 
 def test_a_record_that_holds_its_inputs_needs_no_others(polycmp, record, tmp_path):
     np.savez("device.npz", **record())
-    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")
+    done = polycmp("locate", "wrong.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", *REPORT)
     assert done.status == 1, done.out + done.err
     assert located(tmp_path)["first_bad"] == "scaled"
 
@@ -90,7 +54,7 @@ def test_a_record_that_holds_its_inputs_needs_no_others(polycmp, record, tmp_pat
 def test_records_of_all_formats_are_read(polycmp, record, tmp_path, path):
     words = ("--onnx-outputs", "proj", "act", "mixed", "scaled", "y", "--save-inputs", "in.npz", "--save-outputs", path)
     assert polycmp("run", "right.onnx", "-b", "onnx", *words).status == 0
-    words = ("-b", "onnxrt", "--load-inputs", "in.npz", "--load-outputs", path, "--report", "r.json")
+    words = ("-b", "onnxrt", "--load-inputs", "in.npz", "--load-outputs", path, *REPORT)
     done = polycmp("locate", "wrong.onnx", *words)
     assert done.status == 1, done.out + done.err
     assert located(tmp_path)["first_bad"] == "scaled"
@@ -104,7 +68,7 @@ def test_names_that_converters_give_are_matched(polycmp, record, tmp_path):
         for names in (node.input, node.output):
             names[:] = [f"{name}_output_quantized" if name in ("mixed", "scaled") else name for name in names]
     onnx.save(model, tmp_path / "converted.onnx")
-    done = polycmp("locate", "converted.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", "--report", "r.json")
+    done = polycmp("locate", "converted.onnx", "-b", "onnxrt", "--load-outputs", "device.npz", *REPORT)
     assert done.status == 1, done.out + done.err
     assert located(tmp_path)["first_bad"] == "scaled_output_quantized"
 
@@ -113,7 +77,7 @@ def test_names_may_be_given(polycmp, record, tmp_path):
     made = record()
     np.savez("device.npz", x=made["x"], before=made["mixed"], after=made["scaled"])
     words = ("-b", "onnxrt", "--load-outputs", "device.npz", "--map-output", "mixed=before", "scaled=after")
-    done = polycmp("locate", "wrong.onnx", *words, "--report", "r.json")
+    done = polycmp("locate", "wrong.onnx", *words, *REPORT)
     assert done.status == 1, done.out + done.err
     assert located(tmp_path)["first_bad"] == "scaled"
 
@@ -127,7 +91,7 @@ def test_every_iteration_of_a_record_is_looked_at(polycmp, record, tmp_path):
     inputs = ("--load-inputs", "zero.npz", "some.npz")
     words = ("--onnx-outputs", "proj", "act", "mixed", "scaled", "y", *inputs, "--save-outputs", "device")
     assert polycmp("run", "right.onnx", "-b", "onnxrt", *words).status == 0
-    words = ("-b", "onnxrt", *inputs, "--load-outputs", "device", "--report", "r.json")
+    words = ("-b", "onnxrt", *inputs, "--load-outputs", "device", *REPORT)
     done = polycmp("locate", "wrong.onnx", *words)
     assert done.status == 1, done.out + done.err
     assert (located(tmp_path)["iteration"], located(tmp_path)["first_bad"]) == (1, "scaled")

@@ -5,29 +5,10 @@ from __future__ import annotations
 import low_precision_models as low_precision
 import numpy as np
 import onnx
-import pytest
+from low_precision_models import run
 from onnx import TensorProto, helper, numpy_helper
-from onnxruntime import InferenceSession
 
 from polycmp_locate.precision.mixed import Mixer
-from polycmp_onnx import ReferenceRunner
-
-KINDS = [low_precision.float16, low_precision.bfloat16, low_precision.dynamic, low_precision.qdq, low_precision.int4]
-
-
-def run(model, feed=None):
-    """Run a model: on ONNX's reference where it has bfloat16, which ONNX Runtime cannot calculate in on a CPU."""
-    feed = feed or low_precision.feed()
-    if any(item.data_type == TensorProto.BFLOAT16 for item in model.graph.initializer):
-        with ReferenceRunner(lambda: model) as runner:
-            return np.array(runner.infer(feed)["y"])
-    return InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"]).run(["y"], feed)[0]
-
-
-@pytest.fixture(params=KINDS, ids=lambda kind: kind.__name__)
-def mixer(request, tmp_path):
-    exact = low_precision.chain(4)
-    return Mixer(exact, request.param(exact, tmp_path))
 
 
 def test_a_branch_inside_a_layer_reads_what_stands_around_it(tmp_path):

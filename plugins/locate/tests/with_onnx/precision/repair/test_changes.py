@@ -2,41 +2,13 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import numpy as np
 import onnx
 import pytest
-from conversion_faults import faults
+from mending import FAULTS, SOURCE
 from onnx import numpy_helper
-from unet import unet
 
 from polycmp_locate.precision.repair.changes import difference
-
-SOURCE = unet()
-
-
-#: One fault of each name, at the first place that it fits.
-FAULTS = {fault.name: fault for fault in reversed(list(faults(SOURCE)))}
-
-
-WORDS = ("source.onnx", "-b", "onnxrt:model=faulty.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
-
-
-@pytest.fixture
-def mend(polycmp):
-    """Mend a faulty model; return what was printed, and the report."""
-    onnx.save(SOURCE, "source.onnx")
-    draw = np.random.default_rng(11)
-    np.savez("x.npz", image=draw.standard_normal((2, 3, 32, 32)).astype(np.float32))
-
-    def run(faulty, *words):
-        onnx.save(faulty, "faulty.onnx")
-        done = polycmp("locate", *WORDS, "--save-fixed", "fixed.onnx", "--report", "found.json", *words)
-        return done, json.loads(Path("found.json").read_text()) if Path("found.json").exists() else {}
-
-    return run
 
 
 @pytest.mark.parametrize(

@@ -8,33 +8,13 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from conversion_faults import faults, frozen_batch
+from conversion_faults import frozen_batch
+from mending import FAULTS, SOURCE, WORDS
 from onnx import numpy_helper
 from packaging.version import Version
-from unet import unet
 
-SOURCE = unet()
-#: One fault of each name, at the first place that it fits.
-FAULTS = {fault.name: fault for fault in reversed(list(faults(SOURCE)))}
 #: What ONNX Runtime takes out again, or what changes nothing there.
 UNSEEN = {"Cast to float16 and back"}
-WORDS = ("source.onnx", "-b", "onnxrt:model=faulty.onnx", "-b", "onnxrt", "--load-inputs", "x.npz")
-WORDS += ("--atol", "1e-3", "--rtol", "1e-3")
-
-
-@pytest.fixture
-def mend(polycmp):
-    """Mend a faulty model; return what was printed, and the report."""
-    onnx.save(SOURCE, "source.onnx")
-    draw = np.random.default_rng(11)
-    np.savez("x.npz", image=draw.standard_normal((2, 3, 32, 32)).astype(np.float32))
-
-    def run(faulty, *words):
-        onnx.save(faulty, "faulty.onnx")
-        done = polycmp("locate", *WORDS, "--save-fixed", "fixed.onnx", "--report", "found.json", *words)
-        return done, json.loads(Path("found.json").read_text()) if Path("found.json").exists() else {}
-
-    return run
 
 
 def is_verified(polycmp):
