@@ -27,14 +27,14 @@ def job(toybox, tmp_path):
 
 def test_the_runner_of_a_job_computes_what_the_backend_does(job):
     written, resolved = job
-    runner, needs = open_job(written, Registry.discover())
+    opened = open_job(written, Registry.discover())
     feed = {"x": np.ones((2, 8), np.float32)}
-    with runner, resolved.make_runner() as here:
+    with opened.make_runner() as runner, resolved.make_runner() as here:
         assert runner.name == "first"
         outputs, expected = runner.infer(feed), here.infer(feed)
         assert outputs.keys() == expected.keys()
         assert all(np.array_equal(outputs[name], expected[name]) for name in expected)
-    assert needs == resolved.needs
+    assert opened.needs == resolved.needs
 
 
 def test_a_job_does_not_say_where_it_runs(job):

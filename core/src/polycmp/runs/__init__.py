@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     )
     from polycmp.runs.reference import choose_reference, labels_called
     from polycmp.runs.resolution import MakeSampleFinder, Resolved, resolve
-    from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend
+    from polycmp.runs.resolved_backend import MakeWorker, ResolvedBackend, WorkerFacts
     from polycmp.runs.sizes import ShapeSearch
     from polycmp.runs.tolerances import Tolerances, is_measured, open_tolerances
     from polycmp.runs.trial import Arrays, Trial, open_trial
@@ -79,6 +79,7 @@ __all__ = [
     "Trial",
     "WaitingWorkers",
     "Windows",
+    "WorkerFacts",
     "all_in_memory_note",
     "ambiguous_inputs",
     "asked_shapes",
@@ -139,7 +140,7 @@ if not TYPE_CHECKING:  # a worker needs the inputs alone, and few runs all of th
             ],
             "reference": ["choose_reference", "labels_called"],
             "resolution": ["MakeSampleFinder", "Resolved", "resolve"],
-            "resolved_backend": ["MakeWorker", "ResolvedBackend"],
+            "resolved_backend": ["MakeWorker", "ResolvedBackend", "WorkerFacts"],
             "sizes": ["ShapeSearch"],
             "tolerances": ["Tolerances", "is_measured", "open_tolerances"],
             "trial": ["Arrays", "Trial", "open_trial"],

@@ -1,4 +1,4 @@
-"""One backend with one model as plain values, for another process or machine, and the runner made of it there.
+"""One backend with one model as plain values, for another process or machine, and the backend read from them there.
 
 Either side may have other versions of everything.
 """
@@ -14,7 +14,7 @@ from polycmp._inputs import PlanSource, asked_shapes
 from polycmp.model import Model, ModelSettings
 from polycmp.plan import BackendPlan, DataPlan, Plan, from_values, to_values
 from polycmp.plugins import Registry
-from polycmp.runner import Runner
+from polycmp.runs.resolved_backend import ResolvedBackend
 from polycmp.tensors import DataSource, Feed, TensorMetadata
 
 
@@ -73,15 +73,15 @@ def make_job(backend: BackendPlan, model: Model, data: DataPlan, part: str = "",
     return Job(backend.label, backend.backend, to_values(alone, model.registry), bool(part), written)
 
 
-def open_job(job: Mapping[str, Any], registry: Registry) -> tuple[Runner, tuple[str, ...]]:
-    """Return the runner of a job, not active, and the modules whose version tells which backend it is.
+def open_job(job: Mapping[str, Any], registry: Registry) -> ResolvedBackend:
+    """Return the backend of a job with its model, which is the part where the job is of one.
 
     Args:
         job: As `Job.to_json` returned it.
         registry: The plugins of this process.
 
     Raises:
-        PluginError: The backend's plugin is not there, is broken, or lacks a module.
+        PluginError: The backend's plugin is not there.
         UsageError: An option is unknown here.
     """
     plan = from_values(job["plan"], registry)
@@ -91,12 +91,11 @@ def open_job(job: Mapping[str, Any], registry: Registry) -> tuple[Runner, tuple[
     model = Model(plan.model, registry, ModelSettings(plan.loader_options, {}, source, plan.model_kind))
     if data.input_shapes or data.dimensions:
         model.input_shapes = asked_shapes(data, model.describe())
-    model = model.for_backend(contribution.spec, backend.options)
-    if job["part"]:
-        model = model.part(model.load(model.kind), same_inputs=bool(model.input_shapes))
-    registry.require(contribution)
-    runner: Runner = registry.load(contribution)(model, backend.options, name=backend.label)
-    return runner, contribution.spec.needs
+    resolved = ResolvedBackend(backend, model, contribution)
+    if not job["part"]:
+        return resolved
+    model = resolved.model
+    return replace(resolved, model=model.part(model.load(model.kind), same_inputs=bool(model.input_shapes)))
 
 
 class _SessionsInputs(DataSource):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +26,17 @@ if TYPE_CHECKING:
 MakeWorker = Callable[["ResolvedBackend", "Loader[Any] | None", bool], Runner]
 
 
+@dataclass
+class WorkerFacts:
+    """What only another environment knows of a backend, filled in once a worker there has activated its runner.
+
+    Attributes:
+        precision: As `ResolvedBackend.precision`.
+    """
+
+    precision: str = ""
+
+
 @dataclass(frozen=True)
 class ResolvedBackend:
     """One backend of a plan, with all that it takes to run it.
@@ -35,12 +46,14 @@ class ResolvedBackend:
         model: The model that it runs, as loaders make it that share the backend's options.
         contribution: The plugin's descriptor; None if only another environment knows the backend.
         make_worker: Makes its runner in a worker process; None if it runs in this one.
+        worker_facts: What a worker told of it, where no plugin of this environment does.
     """
 
     plan: BackendPlan
     model: Model
     contribution: Contributed[RunnerSpec] | None
     make_worker: MakeWorker | None = None
+    worker_facts: WorkerFacts = field(default_factory=WorkerFacts, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         """Have loaders that share this backend's options take those of this instance, not of another one."""
@@ -80,11 +93,14 @@ class ResolvedBackend:
             view = self.tools.inside(self.model, self.plan.options)
         return view if self.make_worker is None or isinstance(view, str) else "elsewhere"
 
-    @cached_property
+    @property
     def precision(self) -> str:
         """The coarsest type that its options let it calculate in; empty if they say nothing of it."""
-        if self.contribution is None:
-            return ""
+        return self.worker_facts.precision if self.contribution is None else self._precision
+
+    @cached_property
+    def _precision(self) -> str:
+        assert self.contribution is not None
         with self.model.registry.explained(self.contribution):
             return self.tools.precision(self.model, self.plan.options)
 

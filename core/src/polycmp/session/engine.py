@@ -324,6 +324,10 @@ class _Session:
         self._suggest_shapes()
         notes = (*self._prepared.pairing.notes, *self._prepared.source.notes)
         self.outcome.notes += [f"inputs: {note}" for note in notes]
+        backends = {backend.label: backend for backend in self._resolved.backends}
+        for result in self.outcome.backends:  # a worker may have told it only when its runner was active
+            if result.label in backends:
+                result.precision = backends[result.label].precision
         self.outcome.notes += self._about_precision()
         self.outcome.environment = describe_environment()
         return self.outcome

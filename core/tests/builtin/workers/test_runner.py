@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import sys
 import time
 
 import pytest
+from fakes import FakeSite
 
 from polycmp.builtin.workers.child import PROTOCOL
 
@@ -99,3 +101,42 @@ def test_a_worker_whose_inputs_have_no_names_is_a_failing_backend(run, tmp_path,
     assert done.status == 3
     assert "fault of polycmp" not in done.err
     assert f"an input or output is called {name!r}, which is no text" in found["inference_results"]["bad"]["error"]
+
+
+#: A plugin that the interpreter of `python=` alone has: toys whose tensors are rounded to float16 by an option.
+HALVES = """
+    from dataclasses import dataclass
+    from polycmp.spec import RunnerSpec, RunnerTools, hookimpl, opt
+
+    @dataclass(frozen=True)
+    class Options:
+        half: bool = opt(False, help="Calculate in float16.")
+
+    class Tools(RunnerTools):
+        def precision(self, model, options):
+            return "float16" if options.half else ""
+
+    @hookimpl
+    def polycmp_runners():
+        yield RunnerSpec(
+            name="halves", summary="Halves", factory="fake_halves:make", options=Options, accepts=("toy",),
+            tools="fake_halves:Tools",
+        )
+
+    def make(model, options, name=""):
+        from toybox.plugin import RunnerOptions
+        from toybox.runner import ToyRunner
+        return ToyRunner(model.load("toy"), RunnerOptions(dtype="float16" if options.half else ""), name)
+"""
+
+
+def test_a_type_that_only_the_other_environment_knows_of_explains_a_difference(run, tmp_path):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("halves", HALVES)
+    path = os.pathsep.join([str(site.folder), os.environ["PYTHONPATH"]])
+    python = tmp_path / "python"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    done, found = run("-b", f"halves:half=true,name=halves,python={python}", "-b", "plain")
+    assert done.status == 0, done.out
+    assert found["inference_results"]["halves"]["precision"] == "float16"

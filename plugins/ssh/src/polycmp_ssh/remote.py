@@ -61,10 +61,11 @@ class _Worker:
     def _activate(self, job: Message, model: str) -> Message:
         """Make and activate the runner of a job, whose model is in the folder."""
         job["plan"]["model"] = str(self._folder / model)
-        runner, needs = open_job(job, self._registry)
+        backend = open_job(job, self._registry)
+        runner = backend.make_runner()
         runner.activate()
         self._runner = runner
-        return {"inputs": input_metadata(runner).plain(), "version": version_of(runner, needs)}
+        return {"inputs": input_metadata(runner).plain(), "version": version_of(runner, backend.needs)}
 
     def _infer(self, feed: Mapping[str, Any]) -> tuple[Message, Mapping[str, Any]]:
         assert self._runner is not None

@@ -14,7 +14,7 @@ from polycmp.errors import error_to_json, is_users_failure
 from polycmp.plugins import Registry
 from polycmp.process import Connection, abandon_threads
 from polycmp.runner import Runner, infer, input_metadata, version_of
-from polycmp.runs import open_job
+from polycmp.runs import ResolvedBackend, open_job
 
 #: Raised when either side learns a message that the other must know; sides of different number do not talk.
 PROTOCOL = 3
@@ -79,18 +79,24 @@ class Worker:
                 raise
             return {"error": error_to_json(error)}
 
-    def make(self, job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
-        """Return the runner of a job, and the modules whose version tells which backend it is."""
-        return open_job(job, self._registry)
+    def make(self, job: Mapping[str, Any]) -> tuple[Runner, ResolvedBackend | None]:
+        """Return the runner of a job, not active, and the backend that it is of, where there is one."""
+        backend = open_job(job, self._registry)
+        return backend.make_runner(), backend
 
     def _activate(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Make and activate the runner of a job."""
         if "level" in message:  # another release of polycmp may lack the word
             logging.getLogger("polycmp").setLevel(message["level"])
-        runner, needs = self.make(message["job"])
+        runner, backend = self.make(message["job"])
         runner.activate()
         self._runner = runner
-        return {"inputs": input_metadata(runner).plain(), "version": version_of(runner, needs)}
+        needs, precision = ((), "") if backend is None else (backend.needs, backend.precision)
+        return {
+            "inputs": input_metadata(runner).plain(),
+            "version": version_of(runner, needs),
+            "precision": precision,
+        }
 
     def _infer(self, message: Mapping[str, Any]) -> dict[str, Any]:
         """Run once on the tensors in shared memory."""

@@ -59,9 +59,9 @@ class _ForkedWorker(Worker):
         super().__init__(inputs, outputs)
         self._given = runner
 
-    def make(self, _job: Mapping[str, Any]) -> tuple[Runner, tuple[str, ...]]:
+    def make(self, _job: Mapping[str, Any]) -> tuple[Runner, None]:
         """Return the given runner."""
-        return self._given, ()
+        return self._given, None
 
 
 def _answer(make: Callable[[], Worker], connection: Connection) -> None:

@@ -20,7 +20,7 @@ from polycmp.model import Model
 from polycmp.plan import BackendPlan, DataPlan
 from polycmp.process import ChildProcess
 from polycmp.runner import Runner
-from polycmp.runs import Job, MakeWorker, ResolvedBackend, WaitingWorkers, make_job
+from polycmp.runs import Job, MakeWorker, ResolvedBackend, WaitingWorkers, WorkerFacts, make_job
 from polycmp.tensors import TensorMetadata
 
 log: logging.Logger = logging.getLogger("polycmp.workers")
@@ -49,9 +49,10 @@ def make_workers(data: DataPlan, timeout: float) -> MakeWorker:
     waiting = WaitingWorkers[Worker]()
 
     def make(backend: ResolvedBackend, part: Loader[Any] | None, same_inputs: bool) -> Runner:
-        if part is None:
-            return WorkerRunner(make_job(backend.plan, backend.model, data), backend.plan.python, timeout)
-        return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs, waiting=waiting)
+        if part is not None:
+            return PartWorkerRunner(backend.plan, backend.model, data, part, timeout, same_inputs, waiting=waiting)
+        job = make_job(backend.plan, backend.model, data)
+        return WorkerRunner(job, backend.plan.python, timeout, backend.worker_facts)
 
     return make
 
@@ -88,14 +89,16 @@ class WorkerRunner(Runner):
         job: The backend and model to run.
         python: The interpreter of the worker's environment; empty means this one.
         timeout: Seconds after which a worker that does not answer counts as hung; 0 waits for ever.
+        facts: Where to note what the worker tells of the backend.
     """
 
     #: The option that lets a worker take longer.
     patience = "--timeout SECONDS"
 
-    def __init__(self, job: Job, python: str = "", timeout: float = 0.0) -> None:
+    def __init__(self, job: Job, python: str = "", timeout: float = 0.0, facts: WorkerFacts | None = None) -> None:
         super().__init__(job.label)
         self._job = job
+        self._facts = facts or WorkerFacts()
         self._python = python or sys.executable
         self._timeout = timeout
         self._worker: Worker | None = None
@@ -113,6 +116,7 @@ class WorkerRunner(Runner):
         for entry in answer["inputs"]:
             self._metadata.add(**entry)
         self.backend_version: str = answer["version"]
+        self._facts.precision = answer.get("precision", "")  # another release of polycmp may lack the word
 
     def get_input_metadata_impl(self) -> TensorMetadata:
         """Return the input metadata of the worker's runner."""
