@@ -7,6 +7,7 @@ import textwrap
 
 import faulty_models
 import numpy as np
+import onnx
 import pytest
 from fakes import FakeSite
 from onnx import helper
@@ -257,6 +258,17 @@ def test_a_side_that_compiles_and_differs_from_itself_is_told_without_another_bu
         "other numbers in each run: compiler computes the same inputs twice and differs"
     )
     assert builds.count(8) <= 4, "the model, all its tensors, its operators alone, and once more to see where it begins"
+
+
+def test_inputs_of_other_names_make_no_build_more(locate, tmp_path):
+    good, bad = two_faults(tmp_path / "good.onnx"), two_faults(tmp_path / "bad.onnx", changed=(5,))
+    status, found, builds = locate(("compiler", bad), good)
+    model = onnx.load(bad)
+    model.graph.input[0].name = model.graph.node[0].input[0] = "pixels"
+    onnx.save(model, bad)
+    renamed_status, renamed, again = locate(("compiler", bad), good)
+    assert (renamed_status, renamed["first_bad"]) == (status, found["first_bad"]) == (1, "t5")
+    assert len(again) <= len(builds)
 
 
 def test_a_side_that_compiles_and_agrees_with_itself_is_built_as_often_as_ever(locate, tmp_path):

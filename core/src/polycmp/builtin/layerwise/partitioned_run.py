@@ -62,6 +62,24 @@ class PartitionedRun(SegmentRunner):
         self._current: BackendRun | None = None
         self._iterations = Iterations(result)
 
+    def through(
+        self,
+        graph: ModelGraph,
+        make: MakeRunner,
+        change: Callable[[PartitionedRun], PartitionedRun],
+        join: JoinParts | None = None,
+    ) -> PartitionedRun:
+        """Return the same backend on another view of its model, with the same record.
+
+        Args:
+            graph: The view.
+            make: Makes the runner of a part of it.
+            change: Makes the same view of this backend with other options.
+            join: Makes one model of several parts of the view; None if nothing can.
+        """
+        variants = None if self.variants is None else self.variants.through(change)
+        return type(self)(self.result, graph, make, self.needs, compiles=self.compiles, join=join, variants=variants)
+
     @property
     def is_under_way(self) -> bool:
         """Whether an iteration was begun and has not ended."""

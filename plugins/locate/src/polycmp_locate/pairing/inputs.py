@@ -72,16 +72,34 @@ def with_inputs(partitioned_run: PartitionedRun, names: Mapping[str, str]) -> Pa
     """
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
+        if isinstance(loader, _JoinedParts):
+            return _RenamingRunner(partitioned_run.make(loader.loader, same_inputs), loader.names)
         return _RenamingRunner(partitioned_run.make(loader, same_inputs), names)
 
-    variants = partitioned_run.variants
-    return PartitionedRun(
-        partitioned_run.result,
-        _RenamedGraph(partitioned_run.graph, names),
-        make,
-        partitioned_run.needs,
-        variants=variants.through(lambda run: with_inputs(run, names)) if variants is not None else None,
-    )
+    def join(parts: Mapping[str, Loader[Any]]) -> _JoinedParts:
+        assert partitioned_run.join is not None
+        prefixed = {prefix + name: prefix + model_name for prefix in parts for name, model_name in names.items()}
+        return _JoinedParts(partitioned_run.join(parts), prefixed)
+
+    graph = _RenamedGraph(partitioned_run.graph, names)
+    joining = join if partitioned_run.can_join else None
+    return partitioned_run.through(graph, make, lambda run: with_inputs(run, names), joining)
+
+
+class _JoinedParts(Loader[Any]):
+    """Several parts of a model whose inputs have other names, as one model.
+
+    Args:
+        loader: Makes it.
+        names: The parts' own names of inputs, by those that they are to have.
+    """
+
+    def __init__(self, loader: Loader[Any], names: Mapping[str, str]) -> None:
+        self.loader, self.names = loader, names
+
+    def call_impl(self) -> Any:
+        """Load the parts."""
+        return self.loader()
 
 
 class _RenamedGraph:

@@ -104,16 +104,8 @@ def under_names(partitioned_run: PartitionedRun, graph: SharedGraph) -> Partitio
             partitioned_run.join, {key: part for key, part in parts.items() if isinstance(part, SharedPart)}
         )
 
-    variants = partitioned_run.variants
-    return PartitionedRun(
-        partitioned_run.result,
-        graph,
-        make,
-        partitioned_run.needs,
-        compiles=partitioned_run.compiles,
-        join=join if partitioned_run.can_join else None,
-        variants=variants.through(lambda run: under_names(run, graph)) if variants is not None else None,
-    )
+    joining = join if partitioned_run.can_join else None
+    return partitioned_run.through(graph, make, lambda run: under_names(run, graph), joining)
 
 
 def join_parts(join: JoinParts, parts: Mapping[str, SharedPart]) -> SharedPart:

@@ -119,22 +119,11 @@ def _with_inputs(
 ) -> PartitionedRun:
     """Return a backend whose model takes some tensors as inputs in place of computing them."""
     graph = _GraphWithDraws(partitioned_run.graph, {name for node in nodes for name in node.outputs}, tensors)
-    if isinstance(partitioned_run, RecordedRun):
-        return partitioned_run.under(graph)
-    variants = partitioned_run.variants
 
     def make(loader: Loader[Any] | None, same_inputs: bool) -> Runner:
         return partitioned_run.make(graph.mark(graph.outputs) if loader is None else loader, False)
 
-    return type(partitioned_run)(
-        partitioned_run.result,
-        graph,
-        make,
-        partitioned_run.needs,
-        compiles=partitioned_run.compiles,
-        join=partitioned_run.join,
-        variants=variants.through(lambda run: _with_inputs(run, nodes, tensors)) if variants is not None else None,
-    )
+    return partitioned_run.through(graph, make, lambda run: _with_inputs(run, nodes, tensors), partitioned_run.join)
 
 
 class _GraphWithDraws:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from polycmp.errors import FileError, UsageError
 from polycmp.graph import ModelGraph
-from polycmp.layerwise import PartitionedRun, Segment
+from polycmp.layerwise import JoinParts, MakeRunner, PartitionedRun, Segment
 from polycmp.options import unique_label
 from polycmp.plan import Plan
 from polycmp.results import BackendResult
@@ -44,8 +44,15 @@ class RecordedRun(PartitionedRun):
         self._recorded = {**tensors, **feed}
         self._shown, self._fed = dict(tensors), feed
 
-    def under(self, graph: ModelGraph) -> RecordedRun:
-        """Return the same run of another graph of its tensors."""
+    def through(
+        self,
+        graph: ModelGraph,
+        make: MakeRunner,
+        change: Callable[[PartitionedRun], PartitionedRun],
+        join: JoinParts | None = None,
+    ) -> RecordedRun:
+        """Return the same run of another view of its model, in which the tensors have the same names."""
+        del make, change, join
         return RecordedRun(self.result, graph, self._shown, self._fed)
 
     def begin(self, feed: Feed) -> None:
