@@ -141,6 +141,11 @@ ALIKE = {
         {"inputs": ["k"], "weights": SQUARE, "strides": [1, 1], "dilations": [1, 1], "pads": [0] * 4,
          "kernel_shape": [3, 3], "auto_pad": "VALID"},
     ),
+    "defaults of windows whose size the weight tells": (
+        "Conv", [1, 3, 8, 8], {"inputs": ["k"], "weights": SQUARE},
+        {"inputs": ["k"], "weights": SQUARE, "strides": [1, 1], "dilations": [1, 1], "pads": [0] * 4,
+         "kernel_shape": [3, 3]},
+    ),
     "an axis of size 1 beside": ("Softmax", [2, 3, 1], {"axis": 1, "opset": 11}, {"axis": 1}),
 }  # fmt: skip
 #: The same for what differs.

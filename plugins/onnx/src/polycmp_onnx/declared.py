@@ -153,6 +153,9 @@ class Declarations:
         return _schema(proto.op_type, version, proto.domain)
 
     def _shape(self, name: str) -> list[int | str] | None:
+        weight = self._view.weights.get(name, self._view.held.get(name))
+        if weight is not None:
+            return list(weight.dims)
         value = self._types.get(name)
         return None if value is None else shape_of(value)
 
