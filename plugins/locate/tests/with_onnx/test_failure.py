@@ -83,6 +83,22 @@ def test_an_operator_that_makes_what_a_weight_is_called_is_named(polycmp, tmp_pa
     assert "new cannot run the model: Tanh 'n_t' makes 't', which is also the name of what a weight gives" in sentence
 
 
+def test_an_output_that_nothing_makes_is_named(polycmp, tmp_path):
+    """OnnxSlim 0.1.90 leaves such a file: of two equal operators it removes one whose result is an output."""
+    nodes = [converted.node("Relu", "x", "r"), converted.node("Exp", "r", "z"), converted.node("Exp", "r", "y")]
+    old = converted.save(tmp_path / "old.onnx", nodes, {})
+    new = onnx.load(old)
+    new.graph.output.append(onnx.helper.make_tensor_value_info("z", onnx.TensorProto.FLOAT, None))
+    (tmp_path / "old.onnx").write_bytes(new.SerializeToString())
+    del new.graph.node[1]
+    (tmp_path / "new.onnx").write_bytes(new.SerializeToString())
+    done = locate_files(polycmp, tmp_path / "new.onnx", old)
+    assert done.status == 1, done.err
+    what = "'z' is an output of the file, which no operator makes and no weight holds"
+    says = f"new cannot run the model: {what}; in old it is what Exp 'n_z' makes; it says"
+    assert says in located(tmp_path)["sentence"]
+
+
 def test_a_tensor_that_nothing_makes_is_named_with_what_reads_it_and_no_reason_is_invented(polycmp, tmp_path):
     """Where 'x' was read in the other file, a constant seemed to stand there."""
     nodes = [

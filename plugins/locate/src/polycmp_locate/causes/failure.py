@@ -37,21 +37,21 @@ class ModelFailure:
         frozen_sizes: Evidence for a size of the export's example inputs, as the end of a sentence.
         lost: Which operator of the candidate's file reads what nothing makes, in words; empty if none does.
         runs: What of the model it does run, in words; empty if it is not known to run more than some operators.
-        twice: Which operator makes a tensor that something else makes as well, in words; empty if none does.
+        invalid: What is wrong with the candidate's file whichever operator runs, in words; empty if nothing is.
     """
 
     error: str
     frozen_sizes: str = ""
     lost: str = ""
     runs: str = ""
-    twice: str = ""
+    invalid: str = ""
 
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return on which operators the candidate fails, or that it is none of them; empty where nothing is known."""
         row, fused = judged.first_bad, judged.fused
         error = " ".join(self.error.removesuffix(_ACTIVATED).split())
-        if self.twice:
-            return f"{FAILS}: {candidate} cannot run the model: {self.twice}; it says: {error}"
+        if self.invalid:
+            return f"{FAILS}: {candidate} cannot run the model: {self.invalid}; it says: {error}"
         if row is None:
             fails = f"{FAILS}: {candidate} cannot run the model: {error}; it" if judged.verdict == FAILS else candidate
             return f"{fails} runs {self.runs}" if self.runs else ""
@@ -79,9 +79,9 @@ def ask(setting: Setting, feed: Feed, on_stage: Stage) -> Judged:
         on_stage: Told what happens next.
     """
     candidate, reference = setting.candidate, setting.reference
-    twice = _duplicate_output(candidate.graph)
-    if twice:
-        return Judged(verdict=FAILS, cause=ModelFailure(candidate.result.error or "", twice=twice))
+    invalid = _invalid(candidate.graph, reference)
+    if invalid:
+        return Judged(verdict=FAILS, cause=ModelFailure(candidate.result.error or "", invalid=invalid))
     windows = Windows([reference], all_tensors(reference.graph), setting.max_memory)
     row, ran_any = _find_failing(candidate, windows, feed, on_stage)
     windows.close()
@@ -129,12 +129,20 @@ def _lost(graph: ModelGraph, reference: PartitionedRun) -> str:
     file_graph = declared_graph(graph)
     if file_graph is None:
         return ""
-    known = {*file_graph.inputs, *file_graph.weights, *(name for node in file_graph.nodes for name in node.outputs)}
+    known = _held(file_graph)
     lost = ((node, name) for node in file_graph.nodes for name in node.inputs if name not in known)
     node, name = next(lost, (None, ""))
-    if node is None:
-        return ""
-    words = f"{node.label} reads {name!r}, which no operator makes and no weight holds"
+    return "" if node is None else f"{node.label} reads {name!r}, {_made_by_nothing(name, reference)}"
+
+
+def _held(graph: ModelGraph) -> set[str]:
+    """Return the names of all tensors that a file holds, is fed with, or makes."""
+    return {*graph.inputs, *graph.weights, *(name for node in graph.nodes for name in node.outputs)}
+
+
+def _made_by_nothing(name: str, reference: PartitionedRun) -> str:
+    """Return that nothing makes a tensor in words, and what makes the other file's of that name."""
+    words = "which no operator makes and no weight holds"
     other = declared_graph(reference.graph)
     if other is None:
         return words
@@ -143,14 +151,18 @@ def _lost(graph: ModelGraph, reference: PartitionedRun) -> str:
     return f"{words}; in {reference.label} it is {maker}" if maker else words
 
 
-def _duplicate_output(graph: ModelGraph) -> str:
-    """Return which operator of a file makes a tensor that something else makes as well, in words; empty if none does.
+def _invalid(graph: ModelGraph, reference: PartitionedRun) -> str:
+    """Return why a backend refuses a file whole, whichever operator is asked about; empty if nothing is wrong.
 
-    ONNX has one of each name, and a backend refuses such a file whole, whichever operator is asked about.
+    ONNX has one tensor of each name, and something has to make each output.
     """
     file_graph = declared_graph(graph)
     if file_graph is None:
         return ""
+    known = _held(file_graph)
+    lost = next((name for name in file_graph.outputs if name not in known), "")
+    if lost:
+        return f"{lost!r} is an output of the file, {_made_by_nothing(lost, reference)}"
     makers = {**dict.fromkeys(file_graph.inputs, "an input"), **dict.fromkeys(file_graph.weights, "a weight")}
     for node in file_graph.nodes:
         for name in filter(None, node.outputs):
