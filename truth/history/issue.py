@@ -42,14 +42,10 @@ class Answer:
     Attributes:
         at: What the operators make of which one has to be named.
         says: Regular expressions of which each has to be found in the sentence or a note.
-        exit: The exit status of `locate`.
-        verdicts: The verdicts to accept; empty for all that are fit for the status.
     """
 
     at: tuple[str, ...] = ()
     says: tuple[str, ...] = ()
-    exit: int = 1
-    verdicts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
