@@ -25,8 +25,9 @@ Written by `make truth-history`. {machine()}.
 else than NumPy or the specification and that the other does not. Most are public issues; about 30 were found by running
 small patterns in an old release beside a new one, and have a release in place of a number; a number is that of the
 issue, or of the change that mended it. The answer was written down before polycmp was asked, but for eight: two files
-that cannot be loaded, whose status was corrected, one whose model and answer were, since ONNX's checker refused it
-(onnxscript#2810), and five in which the expected words name what the tool made, one of which was written anew.
+that cannot be loaded, of which an error was expected at first, one whose model and answer were corrected, since ONNX's
+checker refused it (onnxscript#2810), and five in which the expected words name what the tool made, one of which was
+written anew.
 
 | | |
 |---|---|
@@ -52,8 +53,9 @@ issues, and of functions that a model brings along. Of 21 that were asked on 202
 {_first(shown) or "Nothing."}
 
 QLinearMatMul of onnx 1.21.0 (onnx#7835: 1301 becomes 21 in place of 255) was asked as well, and LSTM backwards of onnx
-1.22.0, which was named, until the backend `onnx` calculated it by itself. They are not counted: the package alone is
-wrong, and that backend, which calculates both by itself, is not.
+1.22.0 and Div of negative whole numbers of 1.20.1 (onnx#7570), which were named, until the backend `onnx` calculated
+them by itself. They are not counted: the package alone is wrong, and that backend, which calculates all three by
+itself, is not.
 
 ## Not right
 

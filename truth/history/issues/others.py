@@ -59,14 +59,6 @@ def _attention_groups() -> Case:
     return case(g, lambda feed: [_attention(feed, 2, np.zeros((3, 3), bool))])
 
 
-def _quotients() -> Case:
-    g = Graph("quotients", opset=14)
-    g.node("Div", [g.input("x", np.array([-7, 7, -8, 9])), g.const("d", [2, -2, 3, 3], np.int64)], "q")
-    g.node("Cast", ["q"], "y", to=TensorProto.FLOAT)
-    g.output("y")
-    return case(g, lambda feed: [np.trunc(feed["x"] / [2, -2, 3, 3]).astype(np.float32)])
-
-
 def _scatter_max() -> Case:
     g = Graph("scatter_max", opset=18)
     places, updates = g.const("i", [[0, 1], [2, 3], [0, 1]], np.int64), g.const("u", [0.5, -3, 2])
@@ -124,10 +116,6 @@ OTHERS = (
         "Attention with softcap and a mask, reference", "onnx: reference", "onnx#7865",
         "the cap is applied after the mask, so masked positions get weight",
         attention_softcap, _onnx("1.21.0"), _onnx("1.22.0"), Answer(("a",)), **_OR,
-    ),
-    Issue(
-        "Div of negative integers", "onnx: reference", "onnx#7570", "quotients are rounded down, not cut",
-        _quotients, _onnx("1.20.1"), _onnx("1.21.0"), Answer(("q",)), **_OR,
     ),
     Issue(
         "ScatterND, the largest", "onnx: reference", "onnx#8096",
