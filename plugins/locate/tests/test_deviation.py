@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from ml_dtypes import bfloat16
 
@@ -26,6 +28,17 @@ def test_a_channel_that_was_pruned_has_no_code_and_lacks_none():
     pruned[3] *= 1e-9
     steps = np.maximum(np.abs(pruned).max(axis=1, keepdims=True) / 127, 1e-7)
     assert deviation(coded(np.rint(pruned / steps), steps), held(pruned)) is None
+
+
+def test_numbers_that_a_converter_to_float16_lifted_deviate_in_nothing():
+    """onnxconverter-common makes 1e-7 of what is smaller, so that nothing becomes 0."""
+    small = WEIGHT.copy()
+    small[:, 3] = np.random.default_rng(1).uniform(1e-9, 3e-8, 8)
+    lifted = np.where((small > 0) & (small < 1e-7), 1e-7, small).astype(np.float16)
+    half = Constant("w", lifted.astype(np.float32), 2.0**-11, np.asarray(2.0**-24), "float16")
+    assert deviation(half, held(small)) is None
+    lifted[0, 3] = 1e-6
+    assert deviation(replace(half, values=lifted.astype(np.float32)), held(small)) is not None
 
 
 def test_a_channel_whose_step_is_beyond_all_that_it_holds_is_named():
