@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -77,14 +78,13 @@ def _with_small_weights(model: Any, folder: Path) -> Any:
     chosen = [tensor for tensor in external_tensors(model) if tensor_bytes(tensor) <= LARGEST_SHAPE]
     if not chosen:
         return model
-    copy = type(model)()
-    copy.CopyFrom(model)
+    read = deepcopy(model)
     names = {tensor.name for tensor in chosen}
-    for tensor in [tensor for tensor in external_tensors(copy) if tensor.name in names]:
+    for tensor in [tensor for tensor in external_tensors(read) if tensor.name in names]:
         onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
         tensor.ClearField("data_location")
         del tensor.external_data[:]
-    return copy
+    return read
 
 
 def _missing_weights(model: Any, folder: Path) -> Iterator[Fault]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from copy import deepcopy
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -173,11 +173,7 @@ def value_of(known: Mapping[str, Any], name: str) -> Any:
     """
     import onnx
 
-    value = onnx.ValueInfoProto()
-    if name in known:
-        value.CopyFrom(known[name])
-    value.name = name
-    return value
+    return deepcopy(known[name]) if name in known else onnx.ValueInfoProto(name=name)
 
 
 def computed_tensors(graph: Any, constants: bool = True) -> list[str]:
@@ -433,7 +429,7 @@ def replace_items(field: Any, items: Iterable[Any]) -> None:
         field: For example `graph.node`.
         items: Messages of the same kind.
     """
-    copies = [copy.deepcopy(item) for item in items]
+    copies = [deepcopy(item) for item in items]
     del field[:]
     field.extend(copies)
 
@@ -486,12 +482,9 @@ def with_names(model: Any, names: Mapping[str, str]) -> Any:
         model: An `onnx.ModelProto`; it is not changed.
         names: The new names, by the old ones.
     """
-    import onnx
-
     if not names:
         return model
-    renamed = onnx.ModelProto()
-    renamed.CopyFrom(model)
+    renamed = deepcopy(model)
     graph = renamed.graph
     for value in (*graph.input, *graph.output):
         value.name = names.get(value.name, value.name)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -194,10 +195,8 @@ class _Narrowing:
         counting = set() if forced else self._counting(scope)
         known = {tuple(node.output): node for node in inferred.node}
         for index, node in enumerate(list(graph.node)):
-            copy = type(node)()
-            copy.CopyFrom(node)
             exact = forced or index in counting or self._keeps(scope, node)
-            self._node(scope, copy, known.get(tuple(node.output), node), exact=exact)
+            self._node(scope, deepcopy(node), known.get(tuple(node.output), node), exact=exact)
 
     def _node(self, scope: _Scope, node: Any, inferred: Any, *, exact: bool) -> None:
         """Take one node over, with the types that its operands are to have."""
