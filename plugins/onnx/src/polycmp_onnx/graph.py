@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from copy import deepcopy
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -376,6 +376,17 @@ def is_standard(node: Any, *types: str) -> bool:
 def opset_of(model: Any) -> int:
     """Return the version of ONNX's own operators that a model imports; 0 if it imports none."""
     return max((item.version for item in model.opset_import if item.domain in STANDARD), default=0)
+
+
+@cache
+def schema_of(op_type: str, version: int, domain: str) -> Any:
+    """Return what ONNX says of an operator in a version of its domain; None if it knows none of this name."""
+    import onnx
+
+    try:
+        return onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return None
 
 
 def graphs_within(graph: Any) -> Iterator[Any]:

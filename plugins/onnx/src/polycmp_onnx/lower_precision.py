@@ -29,6 +29,7 @@ from polycmp_onnx.graph import (
     keep_items,
     nodes_within,
     rename,
+    schema_of,
     subgraphs,
 )
 from polycmp_onnx.operators import MICROSOFT
@@ -142,7 +143,7 @@ class _Narrowing:
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
         self._functions = {(item.domain, item.name) for item in model.functions}
         self._type_name = f"tensor({helper.tensor_dtype_to_string(kind).rpartition('.')[2].lower()})"
-        self._word = "float16" if kind == TensorProto.FLOAT16 else "bfloat16"
+        self._word = _word(kind)
         self._used_names = set(_all_names(model.graph))
         self._later: dict[str, int] = {}
 
@@ -346,10 +347,7 @@ class _Narrowing:
         domain = "" if node.domain in STANDARD else node.domain
         if (node.domain, node.op_type) in self._functions:
             return None
-        try:
-            return onnx.defs.get_schema(node.op_type, self._opsets.get(domain or "ai.onnx", 1), domain)
-        except onnx.defs.SchemaError:
-            return None
+        return schema_of(node.op_type, self._opsets.get(domain or "ai.onnx", 1), domain)
 
     def _operand_type(self, node: Any, place: int, *, inputs: bool, exact: bool) -> int:
         """Return the type that a real operand of a node is to have."""
