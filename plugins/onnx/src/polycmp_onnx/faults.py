@@ -59,18 +59,13 @@ def inference_fault(small: Any) -> str:
     try:
         onnx.shape_inference.infer_shapes(small, check_type=True, strict_mode=True, data_prop=True)
     except Exception as error:  # noqa: BLE001 - it raises whatever it meets
-        return _short(describe_exception(error))
+        return " ".join(describe_exception(error).split())[:400]  # without the traces that it repeats
     return ""
 
 
 def complaint_of(error: Exception) -> str:
     """Return an error of ONNX's checker in one line, without the places in nested graphs that it adds."""
     return " ".join(str(error).partition("\n==>")[0].split())
-
-
-def _short(text: str) -> str:
-    """Return an error of ONNX's inference without the traces that it repeats."""
-    return " ".join(text.split())[:400]
 
 
 def _with_small_weights(model: Any, folder: Path) -> Any:

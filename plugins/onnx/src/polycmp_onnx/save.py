@@ -23,6 +23,7 @@ from polycmp.loader import Loader, immediate
 from polycmp_onnx.external import ALIGNMENT, external_tensors
 from polycmp_onnx.graph import is_too_large
 from polycmp_onnx.load import OnnxLoader, given_model, structure_from_path
+from polycmp_onnx.weights import set_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -252,9 +253,7 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int,
         if tensor.data_type == onnx.TensorProto.STRING or onnx.external_data_helper.uses_external_data(tensor):
             continue
         if not tensor.HasField("raw_data"):
-            tensor.raw_data = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor)).raw_data
-            for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
-                tensor.ClearField(field)
+            set_values(tensor, onnx.numpy_helper.to_array(tensor))
         length = len(tensor.raw_data)
         if length < max(threshold, 1):
             continue
