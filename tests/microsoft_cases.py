@@ -51,6 +51,16 @@ def expected_of(model, feed):
     return session.run(None, feed)
 
 
+def judged(cases):
+    """Return the test of cases of (operator, inputs, attributes and, if it is not 1, the number of outputs)."""
+
+    @pytest.mark.parametrize("case", cases, ids=lambda case: case[0])
+    def test(case):
+        agree(case)
+
+    return test
+
+
 def agree(case):
     """Have ONNX Runtime and the evaluator compute the same, the latter in float64, too."""
     op, arrays, attributes, *outputs = case

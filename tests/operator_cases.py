@@ -32,13 +32,6 @@ def sigmoid(x):
     return 1 / (1 + np.exp(-np.asarray(x, float)))
 
 
-def by_hand(cases):
-    """Give a test each case, of (operator, opset, inputs, attributes, what is right), in both precisions."""
-    each_case = pytest.mark.parametrize("case", cases, ids=lambda case: f"{case[0]}-{case[1]} {case[3]}"[:60])
-    each_dtype = pytest.mark.parametrize("dtype", ["", "float64"])
-    return lambda test: each_dtype(each_case(test))
-
-
 def computed(op, opset, inputs, attributes, outputs=1, domain="", dtype=""):
     """Outputs of a model of one operator; an input of None is left out."""
     names = ["" if item is None else f"i{at}" for at, item in enumerate(inputs)]
@@ -58,6 +51,17 @@ def computed(op, opset, inputs, attributes, outputs=1, domain="", dtype=""):
         pytest.skip(f"onnx {onnx.__version__} does not know opset {opset}")
     sets = [helper.make_opsetid(domain, opset)] + ([helper.make_opsetid("", 17)] if domain else [])
     return make_evaluator(helper.make_model(graph, opset_imports=sets), dtype=dtype).run(None, feed)
+
+
+def by_hand(cases, domain=""):
+    """Return the test of cases of (operator, opset, inputs, attributes, what is right), each in both precisions."""
+
+    @pytest.mark.parametrize("dtype", ["", "float64"])
+    @pytest.mark.parametrize("case", cases, ids=lambda case: f"{case[0]}-{case[1]} {case[3]}"[:60])
+    def test(case, dtype):
+        check(*case, domain, dtype)
+
+    return test
 
 
 def check(op, opset, inputs, attributes, expected, domain, dtype):
@@ -92,8 +96,13 @@ class Draw:
 
 
 def judged(cases):
-    """Give a test each case, of (operator, opset, inputs, attributes)."""
-    return pytest.mark.parametrize(("op", "opset", "arrays", "attributes"), cases, ids=lambda value: str(value)[:40])
+    """Return the test of cases of (operator, opset, inputs, attributes), of which ONNX Runtime tells what is right."""
+
+    @pytest.mark.parametrize(("op", "opset", "arrays", "attributes"), cases, ids=lambda value: str(value)[:40])
+    def test(one_node, op, opset, arrays, attributes):
+        agree(one_node, op, opset, arrays, attributes)
+
+    return test
 
 
 def agree(one_node, op, opset, arrays, attributes):

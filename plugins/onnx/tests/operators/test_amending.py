@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator_cases import INF, by_hand, check, f, u
+from operator_cases import INF, by_hand, f, u
 
 #: operator, opset, inputs, attributes, what is right: one array, or several
 CASES = [
@@ -10,7 +10,4 @@ CASES = [
     ("QuantizeLinear", 21, [f([[1e10, 2.5]]), f([[1, 0.5]]), u([[0, 1]])], {"axis": 1, "block_size": 1}, [[[255, 6]]]),
 ]
 
-
-@by_hand(CASES)
-def test_an_operator_gives_what_the_standard_says(case, dtype):
-    check(*case, "", dtype)
+test_an_operator_gives_what_the_standard_says = by_hand(CASES)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from microsoft_cases import agree, model_of, step, words
+from microsoft_cases import judged, model_of, step, words
 from operator_cases import Draw
 
 from polycmp_onnx.reference import make_evaluator
@@ -62,10 +61,7 @@ CASES = [
                                   *[step(0.01)] * 5, *[np.uint8(50)] * 5], {"epsilon": 1e-3}, 2),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_an_operator_of_onnx_runtime_agrees_with_it(case):
-    agree(case)
+test_an_operator_of_onnx_runtime_agrees_with_it = judged(CASES)
 
 
 def test_packed_queries_keys_and_values_make_the_same_as_apart():

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
-from microsoft_cases import agree
+from microsoft_cases import judged
 from operator_cases import Draw
 
 DRAW = Draw()
@@ -17,7 +16,4 @@ CASES = [
       for ways, direction in ((1, "forward"), (1, "reverse"), (2, "bidirectional"))),
 ]  # fmt: skip
 
-
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case[0])
-def test_an_operator_of_onnx_runtime_agrees_with_it(case):
-    agree(case)
+test_an_operator_of_onnx_runtime_agrees_with_it = judged(CASES)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from operator_cases import INF, by_hand, check, f, i
+from operator_cases import INF, by_hand, f, i
 
 #: operator, opset, inputs, attributes, what is right: one array, or several
 CASES = [
@@ -13,7 +13,4 @@ CASES = [
     ("ReduceLogSum", 13, [i([[1, 0]])], {"keepdims": 0}, [0]),
 ]
 
-
-@by_hand(CASES)
-def test_an_operator_gives_what_the_standard_says(case, dtype):
-    check(*case, "", dtype)
+test_an_operator_gives_what_the_standard_says = by_hand(CASES)
