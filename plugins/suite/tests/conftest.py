@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from copied_processes import copy_cases
 from editor_schemas import wrong_in
+from fakes import FakeSite
 from in_process import plugins_installed, run_cases_here
 from last_passes import ONE
 from suite_frail import PLUGIN, RUNNER
@@ -136,15 +137,11 @@ def suite(tmp_path, capfd) -> Suite:
 @pytest.fixture
 def frail(suite, tmp_path_factory, monkeypatch):
     """The folder of a suite, where there is also the backend `frail`."""
-    site = tmp_path_factory.mktemp("site")
-    package, info = site / "frail_backend", site / "frail_backend-1.0.dist-info"
-    package.mkdir()
-    info.mkdir()
-    for name, text in (("__init__", ""), ("plugin", PLUGIN), ("runner", RUNNER)):
-        (package / f"{name}.py").write_text(text)
-    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: frail-backend\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text("[polycmp]\nfrail = frail_backend.plugin\n")
-    monkeypatch.setenv("PYTHONPATH", f"{site}{os.pathsep}{os.environ.get('PYTHONPATH', '')}".rstrip(os.pathsep))
+    site = FakeSite(tmp_path_factory.mktemp("site"))
+    texts = {"__init__": "", "plugin": PLUGIN, "runner": RUNNER}
+    files = {f"frail_backend/{name}.py": text for name, text in texts.items()}
+    site.install("frail-backend", {"frail": "frail_backend.plugin"}, files, requires=())
+    monkeypatch.setenv("PYTHONPATH", site.environ()["PYTHONPATH"])
     return suite
 
 
