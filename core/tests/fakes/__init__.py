@@ -43,15 +43,17 @@ class FakeSite:
         *,
         version: str = "1.0",
         requires: Iterable[str] = (CORE,),
+        group: str = "polycmp",
     ) -> None:
         """Install one distribution.
 
         Args:
             distribution: Its name.
-            entry_points: Of the group `polycmp`: name to module.
+            entry_points: Name to module.
             files: Path to source text, which may be indented.
             version: Its version.
             requires: Its `Requires-Dist` lines.
+            group: The group of its entry points.
         """
         info = self.folder / f"{distribution.replace('-', '_')}-{version}.dist-info"
         info.mkdir()
@@ -60,7 +62,7 @@ class FakeSite:
         (info / "METADATA").write_text("\n".join(lines) + "\n")
         look_anew()
         points = "\n".join(f"{name} = {module}" for name, module in entry_points.items())
-        (info / "entry_points.txt").write_text(f"[polycmp]\n{points}\n")
+        (info / "entry_points.txt").write_text(f"[{group}]\n{points}\n")
         for path, text in files.items():
             target = self.folder / path
             target.parent.mkdir(parents=True, exist_ok=True)

@@ -11,6 +11,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from onnx_commands import polycmp, signals_as_a_terminal_has_them
 from releases import Shelf, make_place
 
+from polycmp_bisect.environments.cache import Cache
 from polycmp_bisect.environments.tools import interpreters
 
 __all__ = ["place", "polycmp", "shelf", "signals_as_a_terminal_has_them"]
@@ -20,6 +21,13 @@ __all__ = ["place", "polycmp", "shelf", "signals_as_a_terminal_has_them"]
 def shelf(tmp_path_factory):
     """Wheels, a plugin and a cache that all tests share."""
     return Shelf(tmp_path_factory.mktemp("shelf"))
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A cache of environments of one test alone."""
+    monkeypatch.setenv("POLYCMP_CACHE", str(tmp_path / "cache"))
+    return Cache()
 
 
 @pytest.fixture

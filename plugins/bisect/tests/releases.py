@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 import onnx
 import pytest
+from fakes import FakeSite
 from in_process import plugins_installed
 from onnx import TensorProto, helper
 
@@ -133,17 +134,9 @@ class Shelf:
                 f"    {CONVERTERS[kind]}\n    open(sys.argv[2], 'wb').write(made)\n"
             )
             write_wheel(self.wheels, "toyconv", version, text, "[console_scripts]\ntoyconv = toyconv:main\n")
-        package = self.site / "polycmp_toyrt"
-        package.mkdir(parents=True)
-        (package / "__init__.py").write_text("")
-        (package / "plugin.py").write_text(PLUGIN)
-        (package / "runner.py").write_text(RUNNER)
-        about = self.site / "polycmp_toyrt-1.0.dist-info"
-        about.mkdir()
-        (about / "METADATA").write_text(
-            "Metadata-Version: 2.1\nName: polycmp-toyrt\nVersion: 1.0\nRequires-Dist: polycmp\n"
-        )
-        (about / "entry_points.txt").write_text("[polycmp]\ntoy = polycmp_toyrt.plugin\n")
+        texts = {"__init__": "", "plugin": PLUGIN, "runner": RUNNER}
+        files = {f"polycmp_toyrt/{name}.py": text for name, text in texts.items()}
+        FakeSite(self.site).install("polycmp-toyrt", {"toy": "polycmp_toyrt.plugin"}, files, requires=("polycmp",))
 
     def forget_other_settings(self) -> None:
         """Have pip asked for its configuration again where its variables have changed, as a new process would."""

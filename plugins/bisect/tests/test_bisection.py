@@ -18,13 +18,6 @@ def test_the_first_bad_release_is_named_and_what_cannot_be_judged_is_passed_over
     assert "1.0" not in report["judged"]
 
 
-def test_the_release_that_mended_a_fault_is_found(place):
-    done, report = place.over_toyconv("--bad", "1.2", "--good", "2.0")
-    assert done.returncode == 1
-    assert (report["first_bad"], report["last_good"]) == ("1.2", "2.0")
-    assert "mended in release of toyconv 2.0, last bad 1.2 (1.3 between them could not be judged)" in done.stdout
-
-
 @pytest.mark.corpus  # test_judging has the rule
 def test_a_named_release_that_cannot_run_the_model_is_the_fault_to_look_for(place):
     done, report = place.over_toyrt("--bad", "1.7", "--releases", "1.1", "1.2", "1.7")

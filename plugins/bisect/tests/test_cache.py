@@ -1,69 +1,14 @@
-"""`polycmp cache`: environments are listed with their sizes, kept below a limit, and removed unless in use."""
+"""The cache of environments: each is made once and whole, and the one used longest ago goes first."""
 
 from __future__ import annotations
 
-import os
 import sys
 import threading
 
 import pytest
-
-from polycmp_bisect.environments.cache import Cache
+from made_environments import make
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of files")
-
-
-@pytest.fixture
-def cache(tmp_path, monkeypatch):
-    monkeypatch.setenv("POLYCMP_CACHE", str(tmp_path / "cache"))
-    return Cache()
-
-
-def make(cache, name, megabytes, *, age=0):
-    """Make an environment that was used so many seconds ago."""
-    with cache.making(name) as folder:
-        folder.mkdir()
-        (folder / "runtime").write_bytes(bytes(megabytes << 20))
-    marker = cache.folder / name / "complete.json"
-    used = marker.stat().st_mtime - age
-    os.utime(marker, (used, used))
-
-
-def test_environments_are_listed_with_their_sizes_those_used_last_first(cache, polycmp):
-    make(cache, "old-1.0", 2, age=3 * 86400)
-    make(cache, "new-1.0", 1)
-    lines = polycmp("cache", "list").out.splitlines()
-    assert [line.split() for line in lines] == [
-        ["1", "MiB", "new-1.0", "used", "today"],
-        ["2", "MiB", "old-1.0", "used", "3", "days", "ago"],
-        ["3", "MiB", "of", "20480", "MiB", "in", str(cache.folder)],
-    ]
-
-
-def test_an_empty_cache_is_no_error(cache, polycmp):
-    assert polycmp("cache", "list").out.split()[:4] == ["0", "MiB", "of", "20480"]
-    assert polycmp("cache", "remove", "--all").status == 0
-    assert not cache.folder.exists()
-
-
-def test_a_limit_removes_what_was_not_used_for_longest(cache, polycmp):
-    for age, name in enumerate(["new", "middle", "old"]):
-        make(cache, name, 1, age=age * 100)
-    done = polycmp("cache", "limit", "2M")
-    assert done.out.splitlines()[0] == "removed old"
-    assert {item.name for item in cache.environments()} == {"new", "middle"}
-    assert polycmp("cache", "limit").out.startswith("2 MiB for ")
-
-
-def test_what_is_in_use_stays(cache, polycmp):
-    make(cache, "busy", 1, age=100)
-    make(cache, "idle", 1)
-    with cache.use("busy"):
-        assert polycmp("cache", "limit", "1").out.splitlines()[0] == "removed idle"
-        done = polycmp("cache", "remove", "busy")
-        assert (done.status, done.out) == (3, "busy is in use, and stays\n")
-    assert polycmp("cache", "remove", "busy").status == 0
-    assert cache.environments() == []
 
 
 def test_what_was_used_again_is_not_the_oldest(cache):
@@ -71,19 +16,6 @@ def test_what_was_used_again_is_not_the_oldest(cache):
     make(cache, "second", 1, age=100)
     cache.use("first").close()
     assert cache.set_limit(1 << 20) == ["second"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["remove"], "no environment named"),
-        (["remove", "onnxruntime-9"], "there is no environment onnxruntime-9"),
-        (["limit", "much"], "'much' is not a size"),
-    ],
-)
-def test_what_cannot_be_meant_is_wrong_usage(cache, polycmp, words, said):
-    done = polycmp("cache", *words)
-    assert (done.status, said in done.err) == (2, True), done.err
 
 
 def test_what_fails_while_it_is_made_is_gone(cache):
@@ -112,16 +44,6 @@ def test_two_that_make_the_same_wait_for_each_other_and_make_it_once(cache):
         assert not cache.is_complete("shared")
     other.join()
     assert made == [True]
-
-
-@pytest.mark.parametrize("limit", ["1e400", "-1", "null", "true", '"much"', "NaN"])
-def test_settings_that_are_none_are_as_good_as_none(cache, polycmp, limit):
-    make(cache, "one-1.0", 1)
-    (cache.folder / "settings.json").write_text(f'{{"limit": {limit}}}')
-    (cache.folder / "one-1.0" / "complete.json").write_text(f'{{"size": {limit}}}')
-    done = polycmp("cache", "list")
-    assert (done.status, "of 20480 MiB" in done.out) == (0, True)
-    assert "one-1.0  not made to the end" in done.out
 
 
 def test_a_search_ends_although_the_cache_is_full_and_keeps_its_limit_afterwards(place, monkeypatch):

@@ -33,9 +33,3 @@ def test_what_is_to_be_typed_next_makes_the_file_of_the_first_bad_release_anew(p
     assert page.startswith("# toyconv 1.2 gives wrong results; toyconv 1.0 is right")
     assert "pip install toyconv==1.2\ntoyconv m.onnx out.onnx\npolycmp run out.onnx" in page
     assert "- toyconv 1.2: toyconv==1.2" in page
-
-
-def test_a_command_that_does_not_write_the_model_is_wrong_usage(place):
-    words = ("bisect", "out.onnx", "-b", "onnxrt", "-b", "onnx", "--over", "toyconv", "--", "toyconv", "m.onnx", "o")
-    done = place.polycmp(*words)
-    assert (done.returncode, "no word of the command is out.onnx" in done.stderr) == (2, True), done.stderr

@@ -2,45 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import shlex
-import signal
 
 import pytest
-from releases import RUNTIMES, until, write_wheel
+from releases import RUNTIMES, write_wheel
 
 from polycmp_bisect.environments.cache import Cache
 from polycmp_bisect.environments.tools import Done, find_uv
-
-
-def test_a_release_is_an_ordinary_way_to_name_a_backend_and_its_environment_is_made_once(place):
-    words = ("run", "m.onnx", "-b", "toy:version=1.4", "-b", "toy:version=1.1", "-b", "onnx")
-    done = place.polycmp(*words)
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "toy:version=1.4" in done.stdout
-    before = {path: path.stat().st_mtime_ns for path in place.environments.glob("*/bin/python")}
-    assert len(before) >= 2
-    assert place.polycmp(*words[:4], "-b", "onnx").returncode == 1
-    assert {path: path.stat().st_mtime_ns for path in place.environments.glob("*/bin/python")} == before
-
-
-def test_ctrl_c_leaves_no_half_made_environment_and_the_search_goes_on(place):
-    (place.root / "held").touch()
-    words = ("--good", "0.9", "--bad", "1.4", "--releases", "0.9", "1.4")
-    process = place.start("bisect", "m.onnx", "-b", "toy", "-b", "onnx", "--over", "toyrt", "--no-locate", *words)
-    until((place.root / "held-here").exists, process)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=120)
-    assert process.returncode == 130, said
-    assert "Traceback" not in said
-    assert "what was judged is kept (1); go on with: polycmp bisect m.onnx" in said
-    assert "--resume" in said
-    assert "toyrt-0.9" not in place.made()
-    kept = max(place.environments.parent.glob("bisect/*.json"), key=lambda path: path.stat().st_mtime_ns)
-    (place.root / "held").unlink()
-    done, report = place.over_toyrt(*words, "--resume")
-    assert (done.returncode, report["first_bad"], report["prepared"]) == (1, "1.4", 1), done.stderr
-    assert not kept.exists()
 
 
 @pytest.mark.parametrize("installer", ["uv", pytest.param("pip", marks=pytest.mark.corpus)])

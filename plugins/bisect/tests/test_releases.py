@@ -24,19 +24,6 @@ def test_ends_that_cannot_be_right_are_wrong_usage(place, words, said):
     assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_a_release_that_cannot_be_had_is_the_failure_of_its_backend(place):
-    done = place.polycmp("run", "m.onnx", "-b", "toy:version=1.3", "-b", "onnx")
-    assert done.returncode == 3
-    assert "toyrt 1.3 cannot be imported" in done.stdout + done.stderr
-    assert "no kernel for this processor" in done.stdout + done.stderr
-    assert "toyrt-1.3" not in place.made()
-
-
-def test_the_latest_release_is_a_final_one(place):
-    place.polycmp("run", "m.onnx", "-b", "toy:version=latest", "-b", "onnx")
-    assert "toyrt-2.0" in place.made()
-
-
 def test_a_release_of_the_candidate_is_the_bad_one_to_begin_with(place):
     words = (
         "m.onnx",

@@ -13,22 +13,6 @@ import pytest
 from polycmp_bisect.environments.tools import Done
 
 
-def test_an_index_that_is_gone_in_the_middle_ends_the_search_and_nothing_is_lost(place, monkeypatch):
-    index = place.root / "index"
-    shutil.copytree(place.shelf.wheels, index)
-    monkeypatch.setenv("PIP_FIND_LINKS", str(index))
-    words = ("--good", "2.0.1", "--bad", "2.1")
-    done, _ = place.over_toyconv(*words)
-    assert not index.exists()
-    assert done.returncode == 3, done.stdout + done.stderr
-    assert "toyconv 2.0.1 cannot be installed: no package index that pip knows answers for toyconv" in done.stderr
-    assert "what was judged is kept (1): go on with --resume" in done.stderr
-    assert "toyconv-2.0.1" not in place.made()
-    monkeypatch.setenv("PIP_FIND_LINKS", str(place.shelf.wheels))
-    done, report = place.over_toyconv(*words, "--resume")
-    assert (done.returncode, report["first_bad"], report["prepared"]) == (1, "2.1", 1), done.stdout + done.stderr
-
-
 @contextmanager
 def index_of(folder):
     """A package index on this machine with the wheels of a folder; yields its address."""

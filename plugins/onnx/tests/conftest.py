@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import onnx
 import pytest
@@ -66,6 +68,17 @@ def mlp_file(mlp, tmp_path):
     path = tmp_path / "mlp.onnx"
     onnx.save(mlp, str(path))
     return str(path)
+
+
+@pytest.fixture
+def lint(polycmp, tmp_path):
+    """Have `polycmp check lint` look at model.onnx; returns what was said and the report."""
+
+    def run(*words):
+        done = polycmp("check", "lint", "model.onnx", "-o", "report.json", *words)
+        return done, json.loads((tmp_path / "report.json").read_text())
+
+    return run
 
 
 @pytest.fixture

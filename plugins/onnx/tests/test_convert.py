@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from importlib.util import find_spec
 
 import onnx
@@ -42,13 +41,6 @@ def test_convert_says_what_it_cannot_do(polycmp, model, tmp_path, words, status,
     assert done.status == status
     assert text in done.err
     assert not (tmp_path / "out.engine").exists()
-
-
-def test_a_failed_conversion_leaves_the_old_file(polycmp, tmp_path):
-    (tmp_path / "bad.onnx").write_text("no model")
-    (tmp_path / "out.onnx").write_text("precious")
-    assert polycmp("convert", "bad.onnx", "-o", "out.onnx").status == 3
-    assert (tmp_path / "out.onnx").read_text() == "precious"
 
 
 def test_groups_list_what_plugins_add(polycmp):
@@ -97,40 +89,3 @@ def test_bfloat16(polycmp, model, tmp_path):
         == 0
     )
     assert polycmp("convert", model, "--fp-to-bf16", "--fp-to-fp16", "-o", "no.onnx").status == 2
-
-
-@needs_onnxrt
-def test_weights_are_written_outside_and_old_files_replaced(polycmp, model, tmp_path):
-    (tmp_path / "out.data").write_text("old")
-    words = ("--save-external-data", "out.data", "--external-data-size-threshold", "16")
-    assert polycmp("convert", model, "-o", "out.onnx", *words).status == 0
-    (weight,) = onnx.load(tmp_path / "out.onnx", load_external_data=False).graph.initializer
-    assert {item.key: item.value for item in weight.external_data}["location"] == "out.data"
-    assert polycmp("run", "out.onnx", "-b", "onnxrt", "-b", f"onnxrt:model={model}").status == 0
-    for elsewhere in ("out.onnx", "../out.data", str(tmp_path / "out.data")):
-        assert polycmp("convert", model, "-o", "out.onnx", "--save-external-data", elsewhere).status == 2
-    found = json.loads(polycmp("inspect", "model", "out.onnx", "--json").out)["initializers"]
-    assert found[0]["external"]["location"] == "out.data"
-    assert "1 of them outside the file, in out.data" in polycmp("inspect", "model", "out.onnx").out
-
-
-def test_help_of_convert_shows_what_convert_uses(polycmp):
-    shown = polycmp("convert", "--help").out
-    assert [
-        word for word in ("--fp-to-fp16", "--onnx-outputs", "--save-external-data", "-o") if word not in shown
-    ] == []
-    assert [word for word in ("--atol", "--report", "--save-onnx", "--onnxrt-", "--warm-up") if word in shown] == []
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ("plugin autotune m.onnx", "polycmp plugin replace"),
-        ("multi-device shard m.onnx", "several devices"),
-        ("template shard-hints m.onnx -o h.json", "several devices"),
-        ("surgeon extrac m.onnx", "did you mean 'surgeon extract'"),
-    ],
-)
-def test_words_of_polygraphy_that_mean_something_else_here(polycmp, words, text):
-    done = polycmp(*words.split())
-    assert (done.status, text in done.err) == (2, True), done.err

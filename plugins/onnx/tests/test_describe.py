@@ -8,10 +8,12 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from polycmp.errors import ModelError
+from polycmp.errors import ModelError, UsageError
 from polycmp.model import Model
 from polycmp.plugins import Registry
+from polycmp_onnx.compose import make_loader
 from polycmp_onnx.describe import describe
+from polycmp_onnx.plugin import LoaderOptions
 
 
 def test_names_ranges_and_open_dimensions_are_read(tmp_path):
@@ -52,3 +54,40 @@ def test_one_reading_of_the_file_serves_the_description_and_the_hints(mlp_file):
     hints = model.hints()
     assert described is not None and hints is not None
     assert hints.sizes(described.inputs) is not None
+
+
+def test_the_description_agrees_with_the_model(mlp, mlp_file):
+    description = describe(mlp_file, LoaderOptions())
+    assert str(description.inputs) == "{x [dtype=float32, shape=('n', 8)]}"
+    assert str(description.outputs) == "{y [dtype=float32, shape=('n', 4)]}"
+    assert set(description.tensors) == {"x", "h", "r", "one", "s", "sf", "t", "m", "y"}
+    for options in (
+        LoaderOptions(mark_all=True),
+        LoaderOptions(outputs=("s*",)),
+        LoaderOptions(outputs_by_type=("Mul",)),
+    ):
+        made = make_loader(mlp_file, options)()
+        outputs = describe(mlp_file, options).outputs
+        assert [*outputs] == [value.name for value in made.graph.output]
+        assert all(entry.dtype is not None and entry.shape is not None for entry in outputs.values())
+
+
+def test_a_description_needs_no_weights_and_reports_errors(mlp, tmp_path):
+    from polycmp_onnx import save_onnx
+
+    path = tmp_path / "m.onnx"
+    save_onnx(mlp, path, external_data_path="w.bin", size_threshold=1)
+    (tmp_path / "w.bin").unlink()
+    assert [*describe(path).inputs] == ["x"]
+    with pytest.raises(ModelError):
+        make_loader(path)()
+    with pytest.raises(UsageError, match="'h'"):
+        describe(path, LoaderOptions(outputs=("hh",)))
+    with pytest.raises(ModelError):
+        describe(tmp_path / "w.bin")
+
+
+def test_weights_listed_as_inputs_are_no_inputs(mlp, mlp_file):
+    value = mlp.graph.input.add()
+    value.CopyFrom(onnx.helper.make_tensor_value_info("w", 1, [8, 4]))
+    assert [*describe(lambda: mlp).inputs] == ["x"]

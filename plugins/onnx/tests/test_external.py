@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import subprocess
 import sys
 from pathlib import Path
 
@@ -11,46 +13,23 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from small_models import graph_model
+from two_products import EXPECTED, FEED, FIRST, SECOND, path, second_half, two_products, write
 
 from polycmp.errors import ModelError
 from polycmp.model import Model
 from polycmp.plugins import Registry
-from polycmp.tensors import TensorMetadata
-from polycmp_onnx import ModifyOutputs, OnnxFromPath, ReferenceRunner, SaveOnnx, graph
-from polycmp_onnx.inspect import inspect
+from polycmp_onnx import ModifyOutputs, OnnxFromPath, ReferenceRunner, graph
 from polycmp_onnx.model_graph import open_graph
-from polycmp_onnx.save import save
+
+__all__ = ["path"]
 
 FLOAT = TensorProto.FLOAT
-RNG = np.random.default_rng(0)
-FIRST, SECOND = (RNG.standard_normal((64, 64)).astype(np.float32) for _ in range(2))
-FEED = {"x": RNG.standard_normal((2, 64)).astype(np.float32)}
-EXPECTED = np.maximum(FEED["x"] @ FIRST, 0) @ SECOND
-
-
-def two_products() -> onnx.ModelProto:
-    """Return x -> MatMul a -> h -> Relu -> r -> MatMul b -> y; each weight has 16 kB."""
-    nodes = [
-        helper.make_node("MatMul", ["x", "a"], ["h"]),
-        helper.make_node("Relu", ["h"], ["r"]),
-        helper.make_node("MatMul", ["r", "b"], ["y"]),
-    ]
-    values = [helper.make_tensor_value_info(name, FLOAT, [2, 64]) for name in "xy"]
-    weights = [numpy_helper.from_array(FIRST, "a"), numpy_helper.from_array(SECOND, "b")]
-    made = helper.make_graph(nodes, "two products", values[:1], values[1:], weights)
-    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-
-
-def write(folder: Path, outside: bool) -> Path:
-    """Write the model, its weights in the file or beside it."""
-    path = folder / "m.onnx"
-    SaveOnnx(two_products(), path, external_data_path="w.bin" if outside else None)()
-    return path
-
-
-@pytest.fixture(params=[False, True], ids=["in the file", "beside the file"])
-def path(tmp_path, request):
-    return write(tmp_path, request.param)
+#: A process may have 1,024 files open at once on many systems, and a model has any number of weights.
+FILES, WEIGHTS = 64, 200
+DESCRIPTORS = Path("/proc/self/fd")
+EVERY = ["--mark-all", "--input-shapes", "x:[300,64]"]
+ONE, TWO = ["-b", "onnxrt"], ["-b", "onnxrt", "-b", "onnx"]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only there a process tells what is mapped into it")
@@ -64,37 +43,6 @@ def test_a_weight_is_mapped_only_while_it_is_held(tmp_path):
         assert ("w.bin" in Path("/proc/self/maps").read_text()) == held
         del constants
         assert "w.bin" not in Path("/proc/self/maps").read_text()
-
-
-def second_half(path: Path):
-    inputs = TensorMetadata().add("r", np.dtype(np.float32), (2, 64))
-    return open_graph(OnnxFromPath(path)).cut(inputs, ["y"])
-
-
-def test_a_part_refers_to_its_weights(path):
-    external = second_half(path).external()
-    assert [item.name for item in external.model.graph.initializer] == ["b"]
-    assert len(external.model.SerializeToString()) < 1000
-    assert external.folder.samefile(path.parent)
-    assert np.array_equal(external.arrays()["b"], SECOND)
-
-
-def test_a_part_that_is_called_for_holds_its_weights(path):
-    part = second_half(path)()
-    [weight] = part.graph.initializer
-    assert np.array_equal(numpy_helper.to_array(weight), SECOND)
-    onnx.checker.check_model(part)
-
-
-def test_a_part_too_large_for_one_file_is_saved_with_its_weights_beside_it(path, tmp_path, monkeypatch):
-    """Workers get their parts as files."""
-    monkeypatch.setattr(graph, "PROTOBUF_LIMIT", FIRST.nbytes)
-    target = tmp_path / "new" / "part.onnx"
-    save(second_half(path), str(target))
-    assert sorted(item.name for item in target.parent.iterdir()) == ["part.onnx", "part.onnx.data"]
-    assert target.stat().st_size < 1000
-    [weight] = onnx.load(target).graph.initializer
-    assert np.array_equal(numpy_helper.to_array(weight), SECOND)
 
 
 def test_a_weight_of_more_than_2_GB_is_too_large():
@@ -117,38 +65,6 @@ def test_the_reference_evaluator_maps_them(path, dtype):
     with ReferenceRunner(second_half(path)) as runner:
         made = runner.infer({"r": np.maximum(FEED["x"] @ FIRST, 0)})
         assert np.allclose(made["y"], EXPECTED, atol=1e-4)
-
-
-_OPENED: list[str] = []  # an audit hook cannot be removed, so there is one for all tests here
-sys.addaudithook(lambda event, args: _OPENED.append(str(args[0])) if event == "open" else None)
-
-
-def test_the_graph_is_made_and_cut_without_reading_weights(tmp_path):
-    path = tmp_path / "m.onnx"
-    SaveOnnx(two_products(), path, external_data_path="w.bin")()
-    with (tmp_path / "w.bin").open("r+b") as file:  # an open that is seen proves that the next ones would be, too
-        file.read(1)
-    assert any(name.endswith("w.bin") for name in _OPENED)
-    counters = Path("/proc/self/io")
-    big = tmp_path / "big.onnx"
-    model = onnx.load(path, load_external_data=False)
-    for tensor in model.graph.initializer:
-        size = 1 << 30  # the file has holes in place of content
-        del tensor.external_data[:], tensor.dims[:]
-        tensor.dims.extend([1 << 14, 1 << 14])
-        for key, value in (("location", "big.bin"), ("offset", 0), ("length", size)):
-            tensor.external_data.add(key=key, value=str(value))
-    onnx.save(model, big)
-    with (tmp_path / "big.bin").open("wb") as file:
-        file.truncate(1 << 30)
-    before = int(counters.read_text().split()[1]) if counters.exists() else 0
-    opened = open_graph(OnnxFromPath(big))
-    opened.cut(TensorMetadata().add("r", np.dtype(np.float32), (2, 1 << 14)), ["y"]).external()
-    assert sum(opened.weights.values()) == 2 << 30
-    assert "Initializers" in inspect(OnnxFromPath(big))
-    assert "a: float32[16384,16384] = [0.0, 0.0" in inspect(OnnxFromPath(big), ["weights"])
-    if counters.exists():
-        assert int(counters.read_text().split()[1]) - before < 1 << 20
 
 
 def relocated(path: Path, location: str) -> None:
@@ -198,29 +114,6 @@ def test_weights_that_are_cut_short_or_gone_are_told(tmp_path):
     with pytest.raises(ModelError, match="cannot load the weights") as caught:
         open_graph(OnnxFromPath(path))
     assert "--external-data-dir" in caught.value.hint
-
-
-@pytest.mark.parametrize("outside", [False, True])
-def test_weights_in_another_folder(tmp_path, outside):
-    path = write(tmp_path, outside)
-    elsewhere = tmp_path / "elsewhere"
-    elsewhere.mkdir()
-    if outside:
-        (tmp_path / "w.bin").rename(elsewhere / "w.bin")
-    part = open_graph(OnnxFromPath(path, external_data_dir=elsewhere)).mark(["h"])
-    assert np.array_equal(numpy_helper.to_array(part().graph.initializer[0]), FIRST)
-
-
-@pytest.mark.parametrize("how", ["symbolic", "hard"])
-def test_a_model_behind_a_link_is_referred_to_as_well(tmp_path, how):
-    real = write(tmp_path, outside=False)
-    (tmp_path / "links").mkdir()
-    link = tmp_path / "links" / "other name.onnx"
-    link.symlink_to(real) if how == "symbolic" else os.link(real, link)
-    part = second_half(link)
-    assert len(part.external().model.SerializeToString()) < 1000
-    assert np.array_equal(part.external().arrays()["b"], SECOND)
-    assert np.array_equal(numpy_helper.to_array(part().graph.initializer[0]), SECOND)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "int4", "uint8", "bool", "complex64"])
@@ -286,3 +179,67 @@ def test_the_model_of_a_run_is_read_once(path):
     path.write_bytes(b"damaged since then")
     assert model.load("onnx").external().model == known
     assert [node.op_type for node in model.graph().nodes] == ["MatMul", "Relu", "MatMul"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a model of many weights, in its file and beside it, and all of its tensors as saved twice."""
+    pytest.importorskip("polycmp_onnxrt")
+    folder = tmp_path_factory.mktemp("many").resolve()  # the system lists open files by such names
+    rng = np.random.default_rng(0)
+    # Permutations, so that every processor computes the same numbers: nothing is rounded.
+    weights = [(f"w{i}", np.eye(64, dtype=np.float32)[rng.permutation(64)]) for i in range(WEIGHTS)]
+    names = ["x", *(f"y{i}" for i in range(WEIGHTS))]
+    nodes = [onnx.helper.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]]) for i in range(WEIGHTS)]
+    values = [(name, onnx.TensorProto.FLOAT, ["n", 64]) for name in (names[0], names[-1])]
+    model = graph_model(nodes, values[:1], values[1:], weights)
+    onnx.save(model, folder / "inside.onnx")
+    onnx.save(model, folder / "beside.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
+    for name in ("saved.npz", "saved.safetensors"):
+        done = few_files(folder, "run", "inside.onnx", *ONE, *EVERY, "--save-inputs", "in.npz", "--save-outputs", name)
+        assert done.returncode == 0, done.stderr
+    return folder
+
+
+def few_files(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a command that may have few files open at once."""
+    command = ["sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh", sys.executable, "-m", "polycmp", *words]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="the limit is a Unix shell's")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["run", "inside.onnx", *TWO, *EVERY],
+        ["locate", "beside.onnx", *TWO],
+        ["run", "--load-outputs", "saved.npz", "saved.safetensors"],
+        ["data", "concat", "saved.npz", "saved.safetensors", "-o", "both.npz"],
+        *(
+            pytest.param(words, marks=pytest.mark.corpus)
+            for words in (
+                ["run", "inside.onnx", *TWO],
+                ["run", "beside.onnx", *TWO],
+                ["locate", "inside.onnx", *TWO],
+                ["inspect", "model", "beside.onnx", "--show", "weights"],
+                ["run", "inside.onnx", *ONE, *EVERY, "--load-inputs", "in.npz", "--load-outputs", "saved.npz"],
+                ["locate", "inside.onnx", *ONE, "--load-inputs", "in.npz", "--load-outputs", "saved.safetensors"],
+                ["inspect", "data", "saved.safetensors", "--all", "--show-values"],
+            )
+        ),
+    ],
+    ids=" ".join,
+)
+def test_weights_and_saved_tensors_take_no_open_file_each(folder, words):
+    done = few_files(folder, *words)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="open files are listed by Linux only")
+def test_a_process_of_several_commands_does_not_keep_their_files_open(folder, polycmp, monkeypatch):
+    monkeypatch.chdir(folder)
+    for _ in range(2):
+        assert polycmp("run", "beside.onnx", *TWO).status == 0
+    gc.collect()
+    opened = [os.readlink(entry) for entry in DESCRIPTORS.iterdir() if entry.is_symlink()]
+    assert [name for name in opened if name.startswith(str(folder))] == []

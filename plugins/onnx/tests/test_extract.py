@@ -122,13 +122,6 @@ def test_extract_cuts_a_part_out(polycmp, chain, tmp_path):
     assert made.metadata_props == chain.metadata_props
 
 
-def test_extract_takes_shapes_and_types_as_given(polycmp, chain, tmp_path):
-    words = ("--inputs", "m:[7,height]:float32", "--outputs", "r:float32")
-    assert polycmp("surgeon", "extract", "model.onnx", *words, "-o", "out.onnx").status == 0
-    shape = checked(tmp_path / "out.onnx").graph.input[0].type.tensor_type.shape
-    assert [dim.dim_value or dim.dim_param for dim in shape.dim] == [7, "height"]
-
-
 def test_extract_up_to_an_output_and_without_inputs(polycmp, chain, tmp_path):
     assert polycmp("surgeon", "extract", "model.onnx", "--outputs", "m", "-o", "out.onnx").status == 0
     assert {node.name for node in checked(tmp_path / "out.onnx").graph.node} == {"double", "matmul"}

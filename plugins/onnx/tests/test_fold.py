@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import onnx
-from onnx import helper
+from onnx import TensorProto, helper
 from onnx_results import FLOAT, function_model, ran, run_in_ort
+from surgeon_models import checked, model_of, same, value, weight
 
 from polycmp_onnx import (
     fold_constants,
@@ -64,3 +65,24 @@ def test_random_numbers_drawn_in_a_function_stay_random(polycmp):
     done = polycmp("surgeon", "sanitize", "model.onnx", "--fold-constants", "-o", "out.onnx")
     assert done.status == 0, done.err
     assert [node.op_type for node in onnx.load("out.onnx").graph.node] == ["Noise", "Add"]
+
+
+def test_folding_looks_into_branches_and_keeps_their_weights(polycmp, tmp_path):
+    def branch(name, op):
+        nodes = [
+            helper.make_node(op, ["a", "b"], [f"{name}_c"]),
+            helper.make_node("Mul", ["x", f"{name}_c"], [f"{name}_y"]),
+        ]
+        weights = [weight("b", np.full(3, 2, np.float32))]
+        return helper.make_graph(nodes, name, [], [value(f"{name}_y", [3])], weights)
+
+    node = helper.make_node("If", ["flag"], ["y"], then_branch=branch("yes", "Add"), else_branch=branch("no", "Sub"))
+    source = model_of([node], [value("x", [3]), value("flag", [], TensorProto.BOOL)], [value("y", [3])],
+                      [weight("a", np.ones(3, np.float32))])  # fmt: skip
+    onnx.save(source, tmp_path / "model.onnx")
+    assert polycmp("surgeon", "sanitize", "model.onnx", "--fold-constants", "-o", "out.onnx").status == 0
+    made = checked(tmp_path / "out.onnx")
+    inside = [inner.op_type for attribute in made.graph.node[0].attribute for inner in attribute.g.node]
+    assert inside == ["Mul", "Mul"]
+    for flag in (True, False):
+        same(source, made, {"x": np.ones(3, np.float32), "flag": np.array(flag)})

@@ -9,6 +9,10 @@ import numpy as np
 import onnx
 import pytest
 
+from polycmp.errors import UsageError
+from polycmp_onnx.compose import make_loader
+from polycmp_onnx.inspect import inspect
+
 
 def test_inspect_model_shows_inputs_outputs_and_layers(polycmp, model):
     done = polycmp("inspect", "model", model)
@@ -66,3 +70,38 @@ def test_functions_subgraphs_and_weights_outside_are_shown(polycmp, tmp_path):
     found = json.loads(polycmp("inspect", "model", "m.onnx", "--json").out)
     assert found["functions"][0]["name"] == "Twice"
     assert found["nodes"][0]["subgraphs"]["then"]["initializers"][0]["name"] == "inner"
+
+
+def test_inspecting(mlp, mlp_file):
+    brief = inspect(make_loader(mlp_file))
+    assert "Name: test | Opset: ONNX 17" in brief
+    assert "x: float32[n,8]" in brief
+    assert "y: float32[n,4]" in brief
+    assert "1 Initializer\n" in brief
+    assert "8 Nodes: 1 Add, 1 Cast, 1 Constant" in brief
+    assert "[MatMul]" not in brief
+    layers = inspect(make_loader(mlp_file), ["layers"])
+    assert "Node 0 | (no name) [Op: MatMul]\n      {x: float32[n,8], w: float32[8,4] weight} -> {h}" in layers
+    assert "keepdims" not in layers
+    assert "keepdims = 0" in inspect(make_loader(mlp_file), ["attrs"])
+    assert "w: float32[8,4] = [0.125" in inspect(make_loader(mlp_file), ["weights"])
+    with pytest.raises(UsageError, match="'layer'"):
+        inspect(make_loader(mlp_file), ["layer"])
+
+
+def test_inspecting_subgraphs_and_every_kind_of_attribute(make_model):
+    helper = onnx.helper
+    branch = helper.make_graph(
+        [helper.make_node("Identity", ["x"], ["inner"])], "b", [], [helper.make_tensor_value_info("inner", 1, None)]
+    )
+    nodes = [
+        helper.make_node("If", ["c"], ["z"], then_branch=branch, else_branch=branch),
+        helper.make_node("Constant", [], ["k"], value=onnx.numpy_helper.from_array(np.arange(20, dtype=np.float32))),
+        helper.make_node("Einsum", ["z", "k"], ["y"], equation="i,i->"),
+    ]
+    model = make_model(nodes, [("x", 1, [20]), ("c", onnx.TensorProto.BOOL, [])], [("y", 1, [])])
+    text = inspect(lambda: model, ["layers", "attrs", "weights"])
+    assert "graph b:" in text
+    assert "[Op: Identity]" in text
+    assert "equation = i,i->" in text
+    assert "value = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, …]" in text

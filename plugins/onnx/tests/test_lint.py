@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import re
-
 import numpy as np
 import onnx
 import pytest
+from lint_models import F, save
 from onnx import TensorProto, helper, numpy_helper
-
-F = TensorProto.FLOAT
-
-
-def save(path, nodes, outputs=("y",), weights=None, opsets=(("", 20),), inputs=(("x", [2, 4]),)):
-    graph = helper.make_graph(
-        nodes,
-        "g",
-        [helper.make_tensor_value_info(name, F, shape) for name, shape in inputs],
-        [helper.make_tensor_value_info(name, F, ["rows", "columns"]) for name in outputs],
-        [numpy_helper.from_array(array, name) for name, array in (weights or {}).items()],
-    )
-    imports = [helper.make_opsetid(domain, version) for domain, version in opsets]
-    onnx.save(helper.make_model(graph, ir_version=10, opset_imports=imports), path)
-
-
-@pytest.fixture
-def lint(polycmp, tmp_path):
-    def run(*words):
-        done = polycmp("check", "lint", "model.onnx", "-o", "report.json", *words)
-        return done, json.loads((tmp_path / "report.json").read_text())
-
-    return run
 
 
 def levels(found):
@@ -157,21 +132,6 @@ def test_a_model_without_nodes_is_odd_and_not_wrong(lint, tmp_path):
 
 def test_no_file_is_no_finding(polycmp):
     assert polycmp("check", "lint", "nowhere.onnx").status == 3
-
-
-def test_equal_findings_are_told_together(lint, tmp_path):
-    nodes = [helper.make_node("Neg", ["x"], [f"d{index}"], f"dead{index}") for index in range(5)]
-    save(tmp_path / "model.onnx", [*nodes, helper.make_node("Relu", ["x"], ["y"], "used")])
-    assert "dead0, dead1, dead2 and 2 more (Neg): Does not affect outputs, can be removed." in lint()[0].out
-    assert "dead4" in lint("-v")[0].out
-
-
-def test_what_mends_several_findings_is_one_command_to_paste(lint, polycmp, tmp_path):
-    nodes = [helper.make_node("Neg", ["x"], ["d"], "neg"), helper.make_node("Exp", ["x"], ["e"], "exp")]
-    save(tmp_path / "model.onnx", [*nodes, helper.make_node("Relu", ["x"], ["y"], "used")])
-    hints = re.findall(r"next: polycmp (.*)", lint()[0].out)
-    assert hints == ["surgeon sanitize model.onnx --cleanup -o SMALLER.onnx"]
-    assert polycmp(*hints[0].split()).status == 0
 
 
 def test_a_type_that_is_no_text_is_named(lint, tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 from surgeon_models import X, checked, model_of, same, value, weight
 
 from polycmp_onnx.tools.frame import complaint
@@ -30,30 +30,6 @@ def test_sanitize_leaves_shapes_and_large_results_if_told_so(polycmp, chain, tmp
     assert {"Shape", "Gather", "Add"} <= set(kinds)
 
 
-def test_sanitize_cleans_up_and_sorts(polycmp, chain, tmp_path):
-    nodes = list(chain.graph.node)
-    del chain.graph.node[:]
-    chain.graph.node.extend(reversed(nodes))
-    onnx.save(chain, tmp_path / "model.onnx")
-    done = polycmp("surgeon", "sanitize", "model.onnx", "--cleanup", "--toposort", "-o", "out.onnx")
-    assert done.status == 0, done.err
-    made = checked(tmp_path / "out.onnx")
-    assert "dead" not in {node.name for node in made.graph.node}
-    assert {item.name for item in made.graph.initializer} == {"w", "one", "minus"}
-    same(made, made, X)
-
-
-def test_sanitize_gives_inputs_other_shapes(polycmp, chain, tmp_path):
-    words = ("--override-input-shapes", "x:[4,8]", "--fold-constants")
-    assert polycmp("surgeon", "sanitize", "model.onnx", *words, "-o", "out.onnx").status == 0
-    made = checked(tmp_path / "out.onnx")
-    assert [dim.dim_value for dim in made.graph.input[0].type.tensor_type.shape.dim] == [4, 8]
-    assert [dim.dim_value for dim in made.graph.output[0].type.tensor_type.shape.dim] == [4, 8]
-    done = polycmp("surgeon", "sanitize", "model.onnx", "--override-input-shapes", "z:[4]", "-o", "no.onnx")
-    assert (done.status, "no input 'z'" in done.err) == (2, True)
-    assert not (tmp_path / "no.onnx").exists()
-
-
 def test_sanitize_finds_shapes_by_running(polycmp, chain, tmp_path):
     assert (
         polycmp("surgeon", "sanitize", "model.onnx", "--force-fallback-shape-inference", "-o", "out.onnx").status == 0
@@ -62,46 +38,9 @@ def test_sanitize_finds_shapes_by_running(polycmp, chain, tmp_path):
     assert {"m", "r", "t"} <= known
 
 
-def test_folding_looks_into_branches_and_keeps_their_weights(polycmp, tmp_path):
-    def branch(name, op):
-        nodes = [
-            helper.make_node(op, ["a", "b"], [f"{name}_c"]),
-            helper.make_node("Mul", ["x", f"{name}_c"], [f"{name}_y"]),
-        ]
-        weights = [weight("b", np.full(3, 2, np.float32))]
-        return helper.make_graph(nodes, name, [], [value(f"{name}_y", [3])], weights)
-
-    node = helper.make_node("If", ["flag"], ["y"], then_branch=branch("yes", "Add"), else_branch=branch("no", "Sub"))
-    source = model_of([node], [value("x", [3]), value("flag", [], TensorProto.BOOL)], [value("y", [3])],
-                      [weight("a", np.ones(3, np.float32))])  # fmt: skip
-    onnx.save(source, tmp_path / "model.onnx")
-    assert polycmp("surgeon", "sanitize", "model.onnx", "--fold-constants", "-o", "out.onnx").status == 0
-    made = checked(tmp_path / "out.onnx")
-    inside = [inner.op_type for attribute in made.graph.node[0].attribute for inner in attribute.g.node]
-    assert inside == ["Mul", "Mul"]
-    for flag in (True, False):
-        same(source, made, {"x": np.ones(3, np.float32), "flag": np.array(flag)})
-
-
-def test_weights_outside_stay_outside(polycmp, chain, tmp_path):
-    words = ("--save-external-data", "chain.data", "--external-data-size-threshold", "16")
-    assert polycmp("convert", "model.onnx", "-o", "outside.onnx", *words).status == 0
-    assert (tmp_path / "chain.data").stat().st_mode & 0o777 == (tmp_path / "outside.onnx").stat().st_mode & 0o777
-    words = ("--cleanup", "--external-data-size-threshold", "16")
-    assert polycmp("surgeon", "sanitize", "outside.onnx", "-o", "sub/out.onnx", *words).status == 0
-    made = onnx.load(tmp_path / "sub" / "out.onnx", load_external_data=False)
-    assert onnx.external_data_helper.uses_external_data(made.graph.initializer[0])
-    same(chain, checked(tmp_path / "sub" / "out.onnx"), X)
-
-
 def test_fold_options_alone_are_told_to_do_nothing(polycmp, chain):
     done = polycmp("surgeon", "sanitize", "model.onnx", "--num-passes", "2", "-o", "out.onnx")
     assert (done.status, "no effect without --fold-constants" in done.err) == (0, True)
-
-
-def test_a_model_may_be_replaced_by_what_becomes_of_it(polycmp, chain, tmp_path):
-    assert polycmp("surgeon", "sanitize", "model.onnx", "--cleanup", "-o", "model.onnx").status == 0
-    same(chain, checked(tmp_path / "model.onnx"), X)
 
 
 def test_weights_at_the_border_of_what_a_structure_keeps_are_no_fault(polycmp, tmp_path):

@@ -10,7 +10,6 @@ from onnx import TensorProto, helper, numpy_helper
 from polycmp.errors import ModelError
 from polycmp_onnx.describe import describe
 from polycmp_onnx.load import LARGE_FILE, structure_from_path
-from polycmp_onnx.shapes import value_types
 from polycmp_onnx.structure import referring_to_itself
 
 
@@ -63,29 +62,6 @@ def test_a_large_file_that_is_no_model_is_refused(tmp_path):
     path.write_bytes(np.random.default_rng(0).bytes(2 * LARGE_FILE))
     with pytest.raises(ModelError, match=r"noise\.onnx is not"):
         structure_from_path(path)
-
-
-def test_half_of_a_spectrum_is_inferred_where_the_attribute_is_left_out():
-    """onnx 1.23 takes `onesided` for 0 where it is absent; ONNX Runtime refuses a model whose outputs say so."""
-    nodes = [
-        helper.make_node("STFT", ["x", "step", "", "length"], ["spectrum"]),
-        helper.make_node("Mul", ["spectrum", "spectrum"], ["square"]),
-        helper.make_node("Relu", ["square"], ["y"]),
-    ]
-    values = [
-        helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 256, 1]),
-        helper.make_empty_tensor_value_info("y"),
-    ]
-    weights = [
-        numpy_helper.from_array(np.array(value, np.int64), name) for name, value in (("step", 16), ("length", 32))
-    ]
-    graph = helper.make_graph(nodes, "spectrum", values[:1], values[1:], weights)
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    shapes = {
-        name: [dim.dim_value for dim in value.type.tensor_type.shape.dim] for name, value in value_types(model).items()
-    }
-    assert shapes["square"] == [1, 15, 17, 2]
-    assert not model.graph.node[0].attribute, "the model itself is left as it is"
 
 
 def test_a_file_that_refers_to_its_own_weights_is_the_same_model(large):

@@ -1,84 +1,71 @@
-"""Files that are open: a process may have 1,024 at once on many systems, and a model has any number of weights."""
+"""Weights that are summed over: pruned, left out and made up again."""
 
 from __future__ import annotations
-
-import gc
-import os
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from small_models import graph_model
+from onnx import helper, numpy_helper
+from surgeon_models import checked, model_of, value, weight
 
-pytest.importorskip("polycmp_onnxrt")
-
-FILES, WEIGHTS = 64, 200
-DESCRIPTORS = Path("/proc/self/fd")
-EVERY = ["--mark-all", "--input-shapes", "x:[300,64]"]
-ONE, TWO = ["-b", "onnxrt"], ["-b", "onnxrt", "-b", "onnx"]
+from polycmp_onnx.weights import is_sparse, summed_weights
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
-    """A folder with a model of many weights, in its file and beside it, and all of its tensors as saved twice."""
-    folder = tmp_path_factory.mktemp("many").resolve()  # the system lists open files by such names
-    rng = np.random.default_rng(0)
-    # Permutations, so that every processor computes the same numbers: nothing is rounded.
-    weights = [(f"w{i}", np.eye(64, dtype=np.float32)[rng.permutation(64)]) for i in range(WEIGHTS)]
-    names = ["x", *(f"y{i}" for i in range(WEIGHTS))]
-    nodes = [onnx.helper.make_node("MatMul", [names[i], f"w{i}"], [names[i + 1]]) for i in range(WEIGHTS)]
-    values = [(name, onnx.TensorProto.FLOAT, ["n", 64]) for name in (names[0], names[-1])]
-    model = graph_model(nodes, values[:1], values[1:], weights)
-    onnx.save(model, folder / "inside.onnx")
-    onnx.save(model, folder / "beside.onnx", save_as_external_data=True, location="weights.bin", size_threshold=0)
-    for name in ("saved.npz", "saved.safetensors"):
-        done = few_files(folder, "run", "inside.onnx", *ONE, *EVERY, "--save-inputs", "in.npz", "--save-outputs", name)
-        assert done.returncode == 0, done.stderr
-    return folder
+@pytest.mark.parametrize("kind", ["float32", "float16", "bfloat16"])
+def test_prune_keeps_the_larger_two_of_four(polycmp, tmp_path, kind):
+    random = np.random.default_rng(1)
+    dtype = (
+        helper.tensor_dtype_to_np_dtype(helper.np_dtype_to_tensor_dtype(np.dtype(kind))) if kind != "bfloat16" else None
+    )
+    import ml_dtypes
+
+    dtype = dtype or np.dtype(ml_dtypes.bfloat16)
+    array = random.standard_normal((8, 6)).astype(np.float32).astype(dtype)
+    element = helper.np_dtype_to_tensor_dtype(dtype)
+    node = helper.make_node("MatMul", ["x", "w"], ["y"])
+    source = model_of([node], [value("x", [2, 8], element)], [value("y", [2, 6], element)], [weight("w", array)])
+    source.graph.initializer[0].doc_string = "kept"
+    onnx.save(source, tmp_path / "model.onnx")
+    assert "dense" in polycmp("inspect", "sparsity", "model.onnx").out
+    assert polycmp("surgeon", "prune", "model.onnx", "-o", "out.onnx").status == 0
+    made = checked(tmp_path / "out.onnx")
+    got = numpy_helper.to_array(made.graph.initializer[0]).astype(np.float32)
+    wanted = array.astype(np.float32)
+    for column in range(6):
+        for start in (0, 4):
+            four = wanted[start : start + 4, column]
+            kept = np.sort(np.argsort(np.abs(four))[2:])
+            assert list(np.flatnonzero(got[start : start + 4, column])) == list(kept)
+            np.testing.assert_array_equal(got[start : start + 4, column][kept], four[kept])
+    assert made.opset_import == source.opset_import
+    assert "2:4 sparse" in polycmp("inspect", "sparsity", "out.onnx").out
 
 
-def few_files(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that may have few files open at once."""
-    command = ["sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh", sys.executable, "-m", "polycmp", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+def test_sparsity_is_seen_behind_a_transposition(polycmp, tmp_path):
+    nodes = [helper.make_node("Transpose", ["w"], ["t"], perm=[1, 0]), helper.make_node("MatMul", ["x", "t"], ["y"])]
+    weights = [weight("w", np.ones((6, 8), np.float32))]
+    onnx.save(model_of(nodes, [value("x", [2, 8])], [value("y", [2, 6])], weights), tmp_path / "model.onnx")
+    assert polycmp("surgeon", "prune", "model.onnx", "-o", "out.onnx").status == 0
+    got = numpy_helper.to_array(onnx.load(tmp_path / "out.onnx").graph.initializer[0])
+    assert is_sparse(got, 1)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the limit is a Unix shell's")
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["run", "inside.onnx", *TWO, *EVERY],
-        ["locate", "beside.onnx", *TWO],
-        ["run", "--load-outputs", "saved.npz", "saved.safetensors"],
-        ["data", "concat", "saved.npz", "saved.safetensors", "-o", "both.npz"],
-        *(
-            pytest.param(words, marks=pytest.mark.corpus)
-            for words in (
-                ["run", "inside.onnx", *TWO],
-                ["run", "beside.onnx", *TWO],
-                ["locate", "inside.onnx", *TWO],
-                ["inspect", "model", "beside.onnx", "--show", "weights"],
-                ["run", "inside.onnx", *ONE, *EVERY, "--load-inputs", "in.npz", "--load-outputs", "saved.npz"],
-                ["locate", "inside.onnx", *ONE, "--load-inputs", "in.npz", "--load-outputs", "saved.safetensors"],
-                ["inspect", "data", "saved.safetensors", "--all", "--show-values"],
-            )
-        ),
-    ],
-    ids=" ".join,
-)
-def test_weights_and_saved_tensors_take_no_open_file_each(folder, words):
-    done = few_files(folder, *words)
-    assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(not DESCRIPTORS.exists(), reason="open files are listed by Linux only")
-def test_a_process_of_several_commands_does_not_keep_their_files_open(folder, polycmp, monkeypatch):
-    monkeypatch.chdir(folder)
-    for _ in range(2):
-        assert polycmp("run", "beside.onnx", *TWO).status == 0
-    gc.collect()
-    opened = [os.readlink(entry) for entry in DESCRIPTORS.iterdir() if entry.is_symlink()]
-    assert [name for name in opened if name.startswith(str(folder))] == []
+def test_weights_are_left_out_and_made_up_again(polycmp, chain, tmp_path):
+    random = np.random.default_rng(2)
+    nodes = [helper.make_node("MatMul", ["x", "a"], ["m"]), helper.make_node("MatMul", ["m", "b"], ["y"])]
+    weights = [weight(name, random.standard_normal((8, 8)).astype(np.float32)) for name in "ab"]
+    onnx.save(model_of(nodes, [value("x", [2, 8])], [value("y", [2, 8])], weights), tmp_path / "model.onnx")
+    assert polycmp("surgeon", "prune", "model.onnx", "-o", "sparse.onnx").status == 0
+    (tmp_path / "keep.txt").write_text("b\n")
+    done = polycmp("surgeon", "weight-strip", "sparse.onnx", "--exclude-list", "keep.txt", "-o", "stripped.onnx")
+    assert done.status == 0, done.err
+    stripped = {item.name: item for item in onnx.load(tmp_path / "stripped.onnx").graph.initializer}
+    assert (len(stripped["a"].raw_data), len(stripped["b"].raw_data)) == (0, 256)
+    assert stripped["a"].doc_string == "TRT_WEIGHTLESS/SPARSE_2_4"
+    assert polycmp("surgeon", "weight-reconstruct", "stripped.onnx", "-o", "again.onnx").status == 0
+    made = checked(tmp_path / "again.onnx")
+    assert all(is_sparse(numpy_helper.to_array(item.tensor), item.axis) for item in summed_weights(made))
+    assert numpy_helper.to_array(made.graph.initializer[0]).any()
+    first = (tmp_path / "again.onnx").read_bytes()
+    assert polycmp("surgeon", "weight-reconstruct", "stripped.onnx", "-o", "again.onnx").status == 0
+    assert (tmp_path / "again.onnx").read_bytes() == first  # the numbers have a seed

@@ -16,8 +16,10 @@ import numpy as np
 import pytest
 from copied_processes import copy_cases
 from editor_schemas import wrong_in
+from fakes import FakeSite
 from in_process import plugins_installed, run_cases_here
 from last_passes import ONE
+from suite_frail import PLUGIN, RUNNER
 from suite_texts import CHANGING, DIFFER, GOOD, HEAD, NAMES
 
 from polycmp.cli.main import run as run_command
@@ -97,6 +99,12 @@ class Suite:
             assert wrong_in(self.path.read_text(encoding="utf-8"), plugins_installed()) == []
         return ended(Done(left, *self._capture.readouterr()), status)
 
+    def start(self, *words: object) -> subprocess.Popen[str]:
+        """Start `polycmp suite` as a user does, and wait for nothing."""
+        return subprocess.Popen(
+            self.command(*words), cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
     def process(self, *words: object, status: int | None = None) -> Done:
         """Run `polycmp suite` as a user starts it: a process, with one for each case."""
         environment = {key: value for key, value in os.environ.items() if key != "GITHUB_ACTIONS"}
@@ -124,6 +132,17 @@ def suite(tmp_path, capfd) -> Suite:
     onnx.save(model(), tmp_path / "one.onnx")
     onnx.save(model(3.0), tmp_path / "two.onnx")
     return Suite(tmp_path, capfd)
+
+
+@pytest.fixture
+def frail(suite, tmp_path_factory, monkeypatch):
+    """The folder of a suite, where there is also the backend `frail`."""
+    site = FakeSite(tmp_path_factory.mktemp("site"))
+    texts = {"__init__": "", "plugin": PLUGIN, "runner": RUNNER}
+    files = {f"frail_backend/{name}.py": text for name, text in texts.items()}
+    site.install("frail-backend", {"frail": "frail_backend.plugin"}, files, requires=())
+    monkeypatch.setenv("PYTHONPATH", site.environ()["PYTHONPATH"])
+    return suite
 
 
 @pytest.fixture

@@ -102,15 +102,3 @@ def test_a_store_that_cannot_be_reached_is_one_line_before_anything_runs(suite, 
     done = suite("suite.toml", "--baseline", uri, status=3)
     assert words in done.stderr
     assert not (suite.folder / "suite-results").exists()
-
-
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("--baseline-read-only",),
-        ("--baseline", "memory://base", "--max-slowdown", "2"),
-    ],
-)
-def test_options_without_a_meaning_are_refused(suite, words):
-    suite.write(ONE)
-    suite("suite.toml", *words, status=2)

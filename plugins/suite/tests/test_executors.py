@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 import pytest
+from fakes import FakeSite
 
 HEAD = '[defaults]\nbackend = ["onnxrt", "onnx"]\n[[case]]\nmodel = "*.onnx"\n'
 PLUGIN = """
@@ -31,24 +29,18 @@ class MyExecutor:
 """
 
 
-def install(site: Path, name: str, **modules: str) -> None:
-    """Put a package with an entry point for executors into a folder."""
-    package = site / name
-    package.mkdir(parents=True)
-    for module, text in {"__init__": "", **modules}.items():
-        (package / f"{module}.py").write_text(text)
-    info = site / f"{name}-1.0.dist-info"
-    info.mkdir()
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (info / "entry_points.txt").write_text(f"[polycmp_suite]\n{name} = {name}.plugin\n")
+def install(site: FakeSite, name: str, **modules: str) -> None:
+    """Install a package with an entry point for executors."""
+    files = {f"{name}/{module}.py": text for module, text in {"__init__": "", **modules}.items()}
+    site.install(name, {name: f"{name}.plugin"}, files, requires=(), group="polycmp_suite")
 
 
 @pytest.fixture
 def with_plugins(suite, tmp_path_factory, monkeypatch):
-    site = tmp_path_factory.mktemp("site")
+    site = FakeSite(tmp_path_factory.mktemp("site"))
     install(site, "my_cluster", plugin=PLUGIN, executor=EXECUTOR)
     install(site, "broken_cluster", plugin="raise RuntimeError('no such thing')\n")
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(site), os.environ.get("PYTHONPATH", "")])))
+    monkeypatch.setenv("PYTHONPATH", site.environ()["PYTHONPATH"])
     suite.write(HEAD)
     return suite
 

@@ -7,7 +7,7 @@ import os
 import sqlite3
 
 import pytest
-from suite_texts import CASE, CHANGING, GOOD, HEAD
+from suite_texts import CASE, GOOD, HEAD
 
 
 def test_a_folder_and_a_file_of_runs_are_the_same_baseline(suite, two_runs):
@@ -15,13 +15,6 @@ def test_a_folder_and_a_file_of_runs_are_the_same_baseline(suite, two_runs):
     for old in ("suite-results", "h.sqlite"):
         done = suite("diff", old, second, "--report", "d.json", status=1)
         assert json.loads((suite.folder / "d.json").read_text())["since"] == first.name, done.stdout
-
-
-def test_baseline_says_what_is_new(suite, two_runs):
-    done = suite("suite.toml", "--baseline", two_runs[0], "--report", "r.json", status=1)
-    assert f"compared with {two_runs[0].name}: 1 new failure" in done.stdout
-    changes = json.loads((suite.folder / "r.json").read_text())["changes"]
-    assert changes["found"][0]["case"] == "changing"
 
 
 def test_a_slower_case_fails_the_suite(suite):
@@ -59,23 +52,6 @@ def test_a_run_that_was_resumed_stands_once_in_the_history(suite):
 def test_what_is_no_run_is_said(suite, old):
     done = suite("diff", old, old, status=3)
     assert "polycmp: " in done.stderr
-
-
-def test_a_slowdown_needs_past_runs(suite):
-    suite.write(HEAD + GOOD)
-    assert "--max-slowdown needs past runs" in suite("suite.toml", "--max-slowdown", 2, status=2).stderr
-
-
-def test_a_history_may_be_its_own_baseline_from_the_first_run_on(suite):
-    suite.write(HEAD + GOOD + CHANGING % "100.0\nallow-blind = true")
-    words = ("suite.toml", "--history", "h.sqlite", "--baseline", "h.sqlite", "--max-slowdown", "1000")
-    assert "the first run of h.sqlite: nothing to compare with" in suite(*words, status=0).stdout
-    first = suite.latest.resolve()
-    suite.write(HEAD + GOOD + CHANGING % "1e-5")
-    assert f"compared with {first.name}: 1 new failure" in suite(*words, status=1).stdout
-    suite("suite.toml", "--baseline", "h.sqlite", status=1)
-    missing = suite("suite.toml", "--baseline", "missing.sqlite", status=3)
-    assert "there are no past runs in missing.sqlite" in missing.stderr
 
 
 class TestHistory:

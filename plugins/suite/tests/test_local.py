@@ -4,36 +4,14 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import time
 import xml.etree.ElementTree as ET
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from suite_processes import processes_in, wait_for
 from suite_texts import DIFFER, HEAD, case
 
 LOADER = 'data-loader-script = "hang.py"\n'
-
-
-def wait_for(what, seconds: float = 60.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.02)
-    raise AssertionError("it did not come")
-
-
-def processes_in(folder: Path) -> list[int]:
-    """Return the processes that work in a folder."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*/cwd"):
-        with suppress(OSError):
-            state = (place.parent / "stat").read_text().rpartition(")")[2].split()[0]
-            if place.readlink() == folder and state != "Z":
-                found.append(int(place.parent.name))
-    return found
 
 
 def test_a_case_that_hangs_is_ended_with_everything_it_started(suite, hang):
@@ -120,16 +98,10 @@ def test_gpus_are_given_to_one_case_at_a_time(suite):
     assert names == {"gpu-5.txt", "gpu-7.txt", "gpu-none.txt"}
 
 
-def start(suite, *words) -> subprocess.Popen:
-    return subprocess.Popen(
-        suite.command(*words), cwd=suite.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
-
-
 @pytest.mark.parametrize("number", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.corpus)])
 def test_an_interrupted_suite_reports_ends_its_children_and_goes_on(suite, hang, number):
     suite.write(HEAD + case("good") + case("hang", LOADER) + case("last"))
-    process = start(suite, "suite.toml", "--report", "r.xml")
+    process = suite.start("suite.toml", "--report", "r.xml")
     wait_for((suite.folder / "begun").exists)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
@@ -150,7 +122,7 @@ def test_an_interrupted_suite_reports_ends_its_children_and_goes_on(suite, hang,
 
 def test_a_driver_that_is_killed_loses_nothing_and_leaves_no_process(suite, hang):
     suite.write(HEAD + case("good") + case("hang", LOADER) + case("last"))
-    process = start(suite, "suite.toml")
+    process = suite.start("suite.toml")
     wait_for((suite.folder / "begun").exists)
     process.kill()
     process.wait()
@@ -165,7 +137,7 @@ def test_a_driver_that_is_killed_loses_nothing_and_leaves_no_process(suite, hang
 
 def test_a_worker_that_is_killed_is_an_error_of_its_case_alone(suite, hang):
     suite.write(HEAD + case("hang", LOADER) + case("good"))
-    process = start(suite, "suite.toml")
+    process = suite.start("suite.toml")
     wait_for((suite.folder / "begun").exists)
     os.kill(max(processes_in(suite.folder)), signal.SIGKILL)  # the youngest one: the case's own
     _out, _ = process.communicate(timeout=60)
@@ -173,9 +145,3 @@ def test_a_worker_that_is_killed_is_an_error_of_its_case_alone(suite, hang):
     assert "SIGKILL" in suite.results()["hang"]["reason"]
     assert "lack of memory" in suite.results()["hang"]["reason"]
     assert suite.results()["good"]["state"] == "passed"
-
-
-def test_a_module_beside_the_suite_is_not_imported(suite):
-    (suite.folder / "numpy.py").write_text("raise SystemExit('the wrong numpy')\n")
-    suite.write(HEAD + case("one"))
-    suite.process("suite.toml", status=0)

@@ -69,6 +69,13 @@ class TestNoScripts:
         suite.write(HEAD + CASE)
         suite("suite.toml", "--no-scripts", status=0)
 
+    def test_a_suite_that_may_name_no_code_installs_no_packages_of_its_choice(self, suite):
+        suite.write('[[case]]\nmodel = "one.onnx"\nbackends = ["onnxrt", "onnx"]\nreleases = ["1.20.1"]\n')
+        suite("suite.toml", "--no-scripts", "--list", status=0)
+        suite.write('[[case]]\nmodel = "one.onnx"\nbackends = ["onnxrt", "onnx"]\nreleases = ["1.20.1,any==1"]\n')
+        done = suite("suite.toml", "--no-scripts", "--list", status=2)
+        assert "version names code to run: 1.20.1,any==1" in done.stderr
+
 
 class TestWrites:
     @pytest.mark.parametrize(

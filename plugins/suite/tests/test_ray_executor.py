@@ -5,13 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import tempfile
-import time
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from suite_processes import wait_for
 from suite_texts import HEAD
 
 ray = pytest.importorskip("ray", reason="ray is an extra: make test-extras")
@@ -47,15 +46,6 @@ def cluster():
         shutil.rmtree(CACHE, ignore_errors=True)
 
 
-def wait_for(what, seconds: float = 120.0):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        if found := what():
-            return found
-        time.sleep(0.05)
-    raise AssertionError("it did not come")
-
-
 def cases_that_run() -> list[int]:
     """Return the processes that work below the folder where clusters keep what cases read."""
     found = []
@@ -71,12 +61,6 @@ def slow_loader(folder: Path, seconds: float) -> Path:
     marks.mkdir()
     (folder / "slow.py").write_text(SLOW.format(marks=str(marks), seconds=seconds))
     return marks
-
-
-def start(suite, *words) -> subprocess.Popen:
-    return subprocess.Popen(
-        suite.command(*words), cwd=suite.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
 
 
 def test_cases_run_on_the_cluster_and_files_are_shipped_once_a_node(suite, cluster):
@@ -105,8 +89,8 @@ def test_a_lost_node_s_cases_run_elsewhere(suite, cluster):
         HEAD
         + 'data-loader-script = "slow.py"\n[[case]]\nmodel = "one.onnx"\nmatrix = { atol = [1e-6, 2e-6, 3e-6, 4e-6] }\n'
     )
-    process = start(suite, "suite.toml", "--executor", "ray", "--address", cluster.address)
-    wait_for(lambda: len(list(marks.iterdir())) == 2)  # one on each node
+    process = suite.start("suite.toml", "--executor", "ray", "--address", cluster.address)
+    wait_for(lambda: len(list(marks.iterdir())) == 2, 120.0)  # one on each node
     cluster.remove_node(cluster.nodes_of_ours[0], allow_graceful=False)
     out, err = process.communicate(timeout=200)
     assert process.returncode == 0, out + err
@@ -137,12 +121,12 @@ def test_a_driver_that_ends_leaves_no_case_behind_and_loses_nothing(suite, clust
         + '[[case]]\nname = "good"\nmodel = "one.onnx"\n'
         + '[[case]]\nname = "slow"\nmodel = "one.onnx"\ndata-loader-script = "slow.py"\n'
     )
-    process = start(suite, "suite.toml", "--executor", "ray", "--address", cluster.address)
-    wait_for(lambda: list(marks.iterdir()) and "good" in suite.results())
+    process = suite.start("suite.toml", "--executor", "ray", "--address", cluster.address)
+    wait_for(lambda: list(marks.iterdir()) and "good" in suite.results(), 120.0)
     process.send_signal(number)
     out, err = process.communicate(timeout=60)
     assert process.returncode == (130 if number == signal.SIGINT else -number), out + err
-    wait_for(lambda: cases_that_run() == [])
+    wait_for(lambda: cases_that_run() == [], 120.0)
     assert set(suite.results()) == {"good"}
     (suite.folder / "slow.py").write_text(
         "import numpy as np\ndef load_data():\n    yield {'x': np.ones((1, 4), np.float32)}\n"

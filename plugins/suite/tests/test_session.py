@@ -52,19 +52,6 @@ class TestResume:
         suite("suite.toml", "--resume", status=None)
         assert suite.results()["one"]["fingerprint"] != first, done.stderr
 
-    def test_another_release_of_a_backend_runs_again(self, suite, monkeypatch):
-        from polycmp.plugins import Registry
-        from polycmp_suite.session import fingerprint
-        from polycmp_suite.suitefile.read import read_suite
-
-        suite.write(HEAD + CASE)
-        (case,) = read_suite(str(suite.path), Registry.discover()).cases
-        assert any(line.startswith("onnxruntime") for line in case.versions), case.versions
-        before = fingerprint(case, str(suite.folder))
-        monkeypatch.setattr("importlib.metadata.version", lambda name: "0.0.1")
-        (other,) = read_suite(str(suite.path), Registry.discover()).cases
-        assert fingerprint(other, str(suite.folder)) != before
-
 
 def test_memory_does_not_grow_with_the_cases_that_have_ended(tmp_path):
     """In a process of its own, where nothing counts that other tests have left behind."""

@@ -33,3 +33,10 @@ def test_a_case_wins_over_its_run_file_and_the_defaults(suite):
         "--atol",
         "1.0",
     ]
+
+
+def test_a_backend_with_options_is_called_as_it_would_be_typed(suite):
+    backends = '["onnxrt:optimization=off,threads=1", "onnx"]'
+    suite.write(f'[[case]]\nmodel = "one.onnx"\nbackends = {backends}\nreleases = ["1.22"]\n')
+    line = "polycmp run one.onnx -b onnxrt:optimization=off,threads=1,version=1.22 -b onnx"
+    assert suite("suite.toml", "--dry-run", status=0).stdout.splitlines() == [line]

@@ -84,10 +84,7 @@ def bisect(call: Invocation, section: BisectSection) -> int:
         if good is not None and good > bad:
             candidates = Backwards(candidates)
             bad, good = len(candidates.names) - 1 - bad, len(candidates.names) - 1 - good
-        judge = Judge(
-            lambda item: _run(call, item), candidates.varied, slower=section.slower, named_bad=bool(named_bad),
-            alone=_is_alone(plan, section),
-        )  # fmt: skip
+        judge = _judge(call, section, plan, candidates.varied, named_bad=bool(named_bad))
         step: tuple[str, ...] = call.params["step"]
         further: dict[str, Any] = {"over": section.over, "with": list(section.beside), "slower": section.slower}
         further["find_links"] = maker.digests(())
@@ -191,14 +188,30 @@ def _is_alone(plan: Plan, section: BisectSection) -> bool:
     return len(plan.backends) < 2 and not judged
 
 
+def _judge(
+    call: Invocation,
+    section: BisectSection,
+    plan: Plan,
+    varied: str,
+    *,
+    named_bad: bool = False,
+    failing_is_bad: bool = False,
+) -> Judge:
+    def run(item: Plan) -> Result:
+        outcome = run_plan(item, call.registry)
+        if outcome.errors:
+            raise outcome.errors[0]
+        return call.result_of(outcome, "bisect")
+
+    alone = _is_alone(plan, section)
+    return Judge(run, varied, slower=section.slower, named_bad=named_bad, failing_is_bad=failing_is_bad, alone=alone)
+
+
 def _over_passes(call: Invocation, section: BisectSection, plan: Plan, begun: float) -> int:
     if call.params["step"]:
         return _over_passes_of_step(call, section, plan, begun)
     backend = candidate_of(plan, call.registry)
-    judge = Judge(
-        lambda item: _run(call, item), backend.label, slower=section.slower, failing_is_bad=True,
-        alone=_is_alone(plan, section),
-    )  # fmt: skip
+    judge = _judge(call, section, plan, backend.label, failing_is_bad=True)
     store = JudgementStore(plan, call.registry, {"over": PASSES, "slower": section.slower}, resume=section.resume)
     with call.progress() as tell, _judgements_kept(store, call):
         result = search_passes(backend, plan, judge, store, tell)
@@ -220,9 +233,7 @@ def _over_passes_of_step(call: Invocation, section: BisectSection, plan: Plan, b
         raise UsageError("no page is written on the passes of a command", whose="--explain", hint="leave it out")
     names = passes_of(step, section.passes, plan.model)
     further = {"over": PASSES, "slower": section.slower, "step": [*step, *state_of(step)], "passes": list(names)}
-    judge = Judge(
-        lambda item: _run(call, item), "", slower=section.slower, failing_is_bad=True, alone=_is_alone(plan, section)
-    )
+    judge = _judge(call, section, plan, "", failing_is_bad=True)
     store = JudgementStore(plan, call.registry, further, resume=section.resume)
     with call.progress() as tell, _judgements_kept(store, call):
         result = search_step(step, names, plan, call.registry, judge, store, tell)
@@ -268,13 +279,6 @@ def open_candidates(call: Invocation, section: BisectSection, plan: Plan, maker:
     if step:
         return open_converters(over, plan, step, maker, **chosen)
     return open_releases(over, plan, call.registry, maker, **chosen)
-
-
-def _run(call: Invocation, plan: Plan) -> Result:
-    outcome = run_plan(plan, call.registry)
-    if outcome.errors:
-        raise outcome.errors[0]
-    return call.result_of(outcome, "bisect")
 
 
 @dataclass
@@ -345,20 +349,17 @@ class Work:
 
     def look(self, place: int, look: int) -> Judgement:
         """Judge a candidate."""
-        name = self.candidates.names[place]
-        known = self.store.get(name, look)
-        if known is not None:
-            self.judge.note(known)
-            return known
-        begun = time.monotonic()
-        judgement = self._judge(place, name)
-        self.seconds.append(time.monotonic() - begun)
-        self.store.put(name, judgement)
-        return judgement
+        return self.store.judged(self.candidates.names[place], look, self.judge, lambda: self._timed(place))
 
     def say(self, text: str) -> None:
         """Report the next action and the remaining range."""
         self.tell("; ".join(filter(None, [text, self.remaining])))
+
+    def _timed(self, place: int) -> Judgement:
+        begun = time.monotonic()
+        judgement = self._judge(place, self.candidates.names[place])
+        self.seconds.append(time.monotonic() - begun)
+        return judgement
 
     def _judge(self, place: int, name: str) -> Judgement:
         kept_words = f"what was judged is kept ({len(self.store)})"
@@ -367,7 +368,7 @@ class Work:
                 self.say(f"preparing {name}")
             self.candidates.prepare(place)
         except NotInstallableError as error:
-            return Judgement("skip", f"{error.what}{f': {error.why}' if error.why else ''}")
+            return Judgement("skip", error.in_words)
         except UnreachableError as error:
             raise UnreachableError(
                 error.what, why=error.why, hint=f"{error.hint}; {kept_words}: go on with --resume"

@@ -3,25 +3,21 @@
 from __future__ import annotations
 
 import shlex
-import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from polycmp.files import atomic_write, make_folder, to_bytes
 from polycmp.plan import to_command
-from polycmp.process import module_words
-from polycmp_bisect.locating import words_for
+from polycmp_bisect.locating import run_polycmp, words_for
 from polycmp_bisect.scripts import last_line_of, machine, releases_in, script_for
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
 
-_TIMEOUT = 1800.0
 _SCRIPT = "repro.py"
 
 
@@ -89,18 +85,9 @@ def _bundle(plan: Plan, folder: Path, registry: Registry) -> str:
     if words is None:
         return ""
     case, target = folder / "case", folder / "case.zip"
-    _polycmp([*words, "--save-repro", str(case)])
-    _polycmp(["debug", "bundle", str(case), "-o", str(target)])
+    run_polycmp([*words, "--save-repro", str(case)])
+    run_polycmp(["debug", "bundle", str(case), "-o", str(target)])
     return target.name if target.exists() else ""
-
-
-def _polycmp(words: Sequence[str]) -> None:
-    """Run a polycmp command; a failure shows by the missing file alone."""
-    with suppress(OSError, subprocess.SubprocessError):
-        subprocess.run(
-            [*module_words("polycmp"), *words], capture_output=True, timeout=_TIMEOUT, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
 
 
 def _lines(story: Story, bundle: str, script: str, outputs: Mapping[str, str], registry: Registry) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from polycmp_bisect.search import Judgement
 if TYPE_CHECKING:
     from polycmp.plan import Plan
     from polycmp.plugins import Registry
+    from polycmp_bisect.judging import Judge
 
 _SCHEMA = 1
 
@@ -45,13 +46,25 @@ class JudgementStore:
     def __len__(self) -> int:
         return len(self._known)
 
-    def get(self, name: str, look: int) -> Judgement | None:
-        """Return the judgement of a candidate at a look; None if there is none."""
-        looks = self._known.get(name, [])
-        return Judgement(**looks[look]) if look < len(looks) else None
+    def judged(self, name: str, look: int, judge: Judge, make: Callable[[], Judgement]) -> Judgement:
+        """Return the judgement of a candidate at a look: the one that is kept, else a new one, which is kept.
 
-    def put(self, name: str, judgement: Judgement) -> None:
-        """Keep the next judgement of a candidate."""
+        Args:
+            name: The candidate.
+            look: Which look at it this is, from 0.
+            judge: Is told of a judgement that is kept.
+            make: Makes a new one.
+        """
+        looks = self._known.get(name, [])
+        if look < len(looks):
+            known = Judgement(**looks[look])
+            judge.note(known)
+            return known
+        judgement = make()
+        self._put(name, judgement)
+        return judgement
+
+    def _put(self, name: str, judgement: Judgement) -> None:
         self._known.setdefault(name, []).append(dataclasses.asdict(judgement))
         make_folder(self._path.parent)
         with atomic_write(self._path) as file:

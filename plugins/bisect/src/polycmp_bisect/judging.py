@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import PolycmpError
@@ -158,6 +158,11 @@ def words_of(judgement: Judgement) -> str:
     if judgement.error is None:
         return f"{judgement.state}: {judgement.reason}" if judgement.reason else judgement.state
     return f"{judgement.state}, {judgement.detail} off by {figure(judgement.error)} of its range"
+
+
+def with_backend(plan: Plan, backend: BackendPlan) -> Plan:
+    """Return a plan with another backend in the place of the one with its label."""
+    return replace(plan, backends=tuple(backend if item.label == backend.label else item for item in plan.backends))
 
 
 def reference_backend(plan: Plan) -> BackendPlan | None:

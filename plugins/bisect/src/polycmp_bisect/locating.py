@@ -6,6 +6,8 @@ import json
 import shlex
 import subprocess
 import tempfile
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -62,6 +64,15 @@ def words_for(command: str, plan: Plan, registry: Registry) -> list[str] | None:
     )
 
 
+def run_polycmp(words: Sequence[str]) -> None:
+    """Run a polycmp command; a failure shows by the missing file alone."""
+    with suppress(OSError, subprocess.SubprocessError):
+        subprocess.run(
+            [*module_words("polycmp"), *words], capture_output=True, timeout=_TIMEOUT, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+
+
 def locate(plan: Plan, registry: Registry, typed: Plan | None = None) -> Operator:
     """Run `locate` and return its answer; an empty one where it is not installed, or cannot look inside.
 
@@ -80,11 +91,8 @@ def locate(plan: Plan, registry: Registry, typed: Plan | None = None) -> Operato
     with tempfile.TemporaryDirectory(prefix="polycmp-bisect-") as folder:
         report = Path(folder) / "locate.json"
         try:
-            subprocess.run(
-                [*module_words("polycmp"), *words, "--report", str(report), "--silent"],
-                capture_output=True, timeout=_TIMEOUT, check=False, stdin=subprocess.DEVNULL,
-            )  # fmt: skip
+            run_polycmp([*words, "--report", str(report), "--silent"])
             document = json.loads(report.read_text("utf-8"))
-        except (OSError, ValueError, subprocess.SubprocessError):
+        except (OSError, ValueError):
             return Operator(command=command)
     return Operator(str(document.get("sentence") or document.get("words") or ""), document, command)

@@ -18,7 +18,8 @@ from polycmp_bisect.locating import Operator
 from polycmp_bisect.search import Judgement, TurningPoint
 from polycmp_bisect.sentences import issue_at, itself
 
-_STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
+#: State of a row, by that of the judgement.
+STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
 
 
 @dataclass(frozen=True)
@@ -181,7 +182,7 @@ def _content(answer: Answer) -> Iterator[Block]:
         Point(
             names[place],
             math.inf if item.error is None else item.error,
-            _STATES[item.state],
+            STATES[item.state],
             f"{names[place]}: {words_of(item)}",
             mark=names[place] if place in {turning_point.first_bad, turning_point.last_good} else "",
         )
@@ -210,4 +211,4 @@ def _content(answer: Answer) -> Iterator[Block]:
 
 def _row(name: str, judgement: Judgement, *, timed: bool, chosen: bool) -> Row:
     cells = (judgement.seconds,) if timed else (judgement.error, judgement.seconds)
-    return Row(name, _STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)
+    return Row(name, STATES[judgement.state], cells, judgement.reason, mark=judgement.state, chosen=chosen)

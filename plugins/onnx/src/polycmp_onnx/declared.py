@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from polycmp.graph import Constant, GraphNode
 from polycmp.precision import unit_of
 from polycmp.tensors import dtype_class, dtype_name, is_size
-from polycmp_onnx.graph import STANDARD, GraphView, attribute_value, shape_of
+from polycmp_onnx.graph import STANDARD, GraphView, attribute_value, schema_of, shape_of
 from polycmp_onnx.operators import MICROSOFT
 from polycmp_onnx.packing import unpack
 
@@ -150,7 +150,7 @@ class Declarations:
 
     def _schema(self, proto: NodeProto) -> Any:
         version = self._opsets.get(proto.domain or "ai.onnx", 0)
-        return _schema(proto.op_type, version, proto.domain)
+        return schema_of(proto.op_type, version, "" if proto.domain == "ai.onnx" else proto.domain)
 
     def _shape(self, name: str) -> list[int | str] | None:
         weight = self._view.weights.get(name, self._view.held.get(name))
@@ -435,15 +435,6 @@ def _times(constant: Constant, factor: float) -> Constant:
         return constant
     values = constant.values.astype(np.float64) * factor
     return replace(constant, values=values, step=constant.step * abs(factor))
-
-
-@cache
-def _schema(op_type: str, version: int, domain: str) -> Any:
-    domain = "" if domain == "ai.onnx" else domain
-    try:
-        return onnx.defs.get_schema(op_type, version, domain)
-    except onnx.defs.SchemaError:
-        return None
 
 
 @cache

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from polycmp.errors import ModelError, describe_exception
-from polycmp_onnx.graph import subgraphs
+from polycmp_onnx.graph import keep_items, subgraphs
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 _PLAIN_KINDS = "biufc"
 _CHUNK = 4 << 20
 #: Alignment of weights in a file of their own, so that they can be mapped as arrays.
-_ALIGNMENT = 4096
+ALIGNMENT = 4096
 
 
 @dataclass(frozen=True)
@@ -43,10 +44,7 @@ class ExternalModel:
         Raises:
             ModelError: They cannot be read.
         """
-        import onnx
-
-        model, files = onnx.ModelProto(), _MappedFiles(self.folder)
-        model.CopyFrom(self.model)
+        model, files = deepcopy(self.model), _MappedFiles(self.folder)
         for tensor in external_tensors(model):
             if self.own and _place(tensor).location == self.own:
                 tensor.raw_data = files.content(tensor).tobytes()
@@ -65,10 +63,7 @@ class ExternalModel:
         Raises:
             OSError: Something cannot be read or written.
         """
-        import onnx
-
-        model = onnx.ModelProto()
-        model.CopyFrom(self.model)
+        model = deepcopy(self.model)
         for tensor in external_tensors(model):
             place = _place(tensor)
             start = data.tell()
@@ -78,7 +73,7 @@ class ExternalModel:
             del tensor.external_data[:]
             for key, value in (("location", location), ("offset", start), ("length", data.tell() - start)):
                 tensor.external_data.add(key=key, value=str(value))
-            data.write(bytes(-data.tell() % _ALIGNMENT))
+            data.write(bytes(-data.tell() % ALIGNMENT))
         return model
 
     @property
@@ -92,10 +87,7 @@ class ExternalModel:
         Args:
             where: Returns the new location for an old one; called once for each.
         """
-        import onnx
-
-        model, places = onnx.ModelProto(), dict[str, str]()
-        model.CopyFrom(self.model)
+        model, places = deepcopy(self.model), dict[str, str]()
         for tensor in external_tensors(model):
             entry = next(item for item in tensor.external_data if item.key == "location")
             if entry.value not in places:
@@ -105,15 +97,10 @@ class ExternalModel:
 
     def without_weights(self) -> ModelProto:
         """Return a copy of the model without the initializers that are external data, as initializers or inputs."""
-        import onnx
-
         away = {tensor.name for tensor in external_tensors(self.model)}
-        model = onnx.ModelProto()
-        model.CopyFrom(self.model)
+        model = deepcopy(self.model)
         for field in (model.graph.initializer, model.graph.input):
-            items = [item for item in field if item.name not in away]
-            del field[:]
-            field.extend(items)
+            keep_items(field, lambda item: item.name not in away)
         return model
 
     def arrays(self, tensors: Iterable[Any] | None = None) -> dict[str, NDArray[Any]]:

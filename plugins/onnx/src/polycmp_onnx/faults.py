@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -58,7 +59,7 @@ def inference_fault(small: Any) -> str:
     try:
         onnx.shape_inference.infer_shapes(small, check_type=True, strict_mode=True, data_prop=True)
     except Exception as error:  # noqa: BLE001 - it raises whatever it meets
-        return _short(describe_exception(error))
+        return " ".join(describe_exception(error).split())[:400]  # without the traces that it repeats
     return ""
 
 
@@ -67,24 +68,18 @@ def complaint_of(error: Exception) -> str:
     return " ".join(str(error).partition("\n==>")[0].split())
 
 
-def _short(text: str) -> str:
-    """Return an error of ONNX's inference without the traces that it repeats."""
-    return " ".join(text.split())[:400]
-
-
 def _with_small_weights(model: Any, folder: Path) -> Any:
     """Return a model with those of its weights that inference looks at, which may be shapes and axes."""
     chosen = [tensor for tensor in external_tensors(model) if tensor_bytes(tensor) <= LARGEST_SHAPE]
     if not chosen:
         return model
-    copy = type(model)()
-    copy.CopyFrom(model)
+    read = deepcopy(model)
     names = {tensor.name for tensor in chosen}
-    for tensor in [tensor for tensor in external_tensors(copy) if tensor.name in names]:
+    for tensor in [tensor for tensor in external_tensors(read) if tensor.name in names]:
         onnx.external_data_helper.load_external_data_for_tensor(tensor, str(folder))
         tensor.ClearField("data_location")
         del tensor.external_data[:]
-    return copy
+    return read
 
 
 def _missing_weights(model: Any, folder: Path) -> Iterator[Fault]:

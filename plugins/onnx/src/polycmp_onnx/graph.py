@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import copy
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import cached_property
+from copy import deepcopy
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -173,11 +173,7 @@ def value_of(known: Mapping[str, Any], name: str) -> Any:
     """
     import onnx
 
-    value = onnx.ValueInfoProto()
-    if name in known:
-        value.CopyFrom(known[name])
-    value.name = name
-    return value
+    return deepcopy(known[name]) if name in known else onnx.ValueInfoProto(name=name)
 
 
 def computed_tensors(graph: Any, constants: bool = True) -> list[str]:
@@ -382,6 +378,17 @@ def opset_of(model: Any) -> int:
     return max((item.version for item in model.opset_import if item.domain in STANDARD), default=0)
 
 
+@cache
+def schema_of(op_type: str, version: int, domain: str) -> Any:
+    """Return what ONNX says of an operator in a version of its domain; None if it knows none of this name."""
+    import onnx
+
+    try:
+        return onnx.defs.get_schema(op_type, version, domain)
+    except onnx.defs.SchemaError:
+        return None
+
+
 def graphs_within(graph: Any) -> Iterator[Any]:
     """Yield a graph, and the graphs inside its nodes, each before those inside it."""
     yield graph
@@ -433,7 +440,7 @@ def replace_items(field: Any, items: Iterable[Any]) -> None:
         field: For example `graph.node`.
         items: Messages of the same kind.
     """
-    copies = [copy.deepcopy(item) for item in items]
+    copies = [deepcopy(item) for item in items]
     del field[:]
     field.extend(copies)
 
@@ -486,12 +493,9 @@ def with_names(model: Any, names: Mapping[str, str]) -> Any:
         model: An `onnx.ModelProto`; it is not changed.
         names: The new names, by the old ones.
     """
-    import onnx
-
     if not names:
         return model
-    renamed = onnx.ModelProto()
-    renamed.CopyFrom(model)
+    renamed = deepcopy(model)
     graph = renamed.graph
     for value in (*graph.input, *graph.output):
         value.name = names.get(value.name, value.name)

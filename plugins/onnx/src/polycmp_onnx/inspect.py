@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -66,9 +67,7 @@ def _values(noun: str, values: TensorMetadata) -> list[str]:
 
 
 def _kinds(graph: Any) -> str:
-    counts: dict[str, int] = {}
-    for node in graph.node:
-        counts[node.op_type] = counts.get(node.op_type, 0) + 1
+    counts = Counter(node.op_type for node in graph.node)
     ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{count} {kind}" for kind, count in ordered) or "none"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Callable
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -115,7 +116,7 @@ class OnnxFromPath(OnnxLoader):
         """
         if self.ignore_external_data or self.file.suffix != ".onnx" or not self.file.is_file():
             return None
-        model = shared_structure(self.file) if self.structure is None else _copy(self.structure())
+        model = shared_structure(self.file) if self.structure is None else deepcopy(self.structure())
         part_weights_from_inputs(model)
         return external_model(model, self.file, self.external_data_dir)
 
@@ -123,7 +124,7 @@ class OnnxFromPath(OnnxLoader):
         known = None if self.structure is None else self.structure()
         if known is None or self.file.resolve().name in locations(known):  # weights are left out that lie in the file
             return _read(self.file)
-        return _copy(known)
+        return deepcopy(known)
 
 
 class OnnxFromBytes(OnnxLoader):
@@ -223,15 +224,9 @@ def own_model(source: Any, external_data_dir: str | Path | None = None) -> Model
     """
     model = given_model(source, external_data_dir)
     if not (_is_fresh(source) or isinstance(source, (str, Path, bytes))):
-        model = _copy(model)
+        model = deepcopy(model)
     part_weights_from_inputs(model)
     return model
-
-
-def _copy(model: ModelProto) -> ModelProto:
-    copy = type(model)()
-    copy.CopyFrom(model)
-    return copy
 
 
 def _is_fresh(source: Any) -> bool:

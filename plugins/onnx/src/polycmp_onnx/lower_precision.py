@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,7 @@ from polycmp_onnx.graph import (
     keep_items,
     nodes_within,
     rename,
+    schema_of,
     subgraphs,
 )
 from polycmp_onnx.operators import MICROSOFT
@@ -141,7 +143,7 @@ class _Narrowing:
         self._opsets = {item.domain or "ai.onnx": item.version for item in model.opset_import}
         self._functions = {(item.domain, item.name) for item in model.functions}
         self._type_name = f"tensor({helper.tensor_dtype_to_string(kind).rpartition('.')[2].lower()})"
-        self._word = "float16" if kind == TensorProto.FLOAT16 else "bfloat16"
+        self._word = _word(kind)
         self._used_names = set(_all_names(model.graph))
         self._later: dict[str, int] = {}
 
@@ -194,10 +196,8 @@ class _Narrowing:
         counting = set() if forced else self._counting(scope)
         known = {tuple(node.output): node for node in inferred.node}
         for index, node in enumerate(list(graph.node)):
-            copy = type(node)()
-            copy.CopyFrom(node)
             exact = forced or index in counting or self._keeps(scope, node)
-            self._node(scope, copy, known.get(tuple(node.output), node), exact=exact)
+            self._node(scope, deepcopy(node), known.get(tuple(node.output), node), exact=exact)
 
     def _node(self, scope: _Scope, node: Any, inferred: Any, *, exact: bool) -> None:
         """Take one node over, with the types that its operands are to have."""
@@ -347,10 +347,7 @@ class _Narrowing:
         domain = "" if node.domain in STANDARD else node.domain
         if (node.domain, node.op_type) in self._functions:
             return None
-        try:
-            return onnx.defs.get_schema(node.op_type, self._opsets.get(domain or "ai.onnx", 1), domain)
-        except onnx.defs.SchemaError:
-            return None
+        return schema_of(node.op_type, self._opsets.get(domain or "ai.onnx", 1), domain)
 
     def _operand_type(self, node: Any, place: int, *, inputs: bool, exact: bool) -> int:
         """Return the type that a real operand of a node is to have."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -261,9 +262,7 @@ class OnnxGraph:
         if declared is None or (not marked and declared.type.WhichOneof("value") != "tensor_type"):
             return onnx.ValueInfoProto(name=name)
         if marked:
-            value = onnx.ValueInfoProto()
-            value.CopyFrom(declared)
-            return value
+            return deepcopy(declared)
         # A part is fed with concrete shapes, beside which the names of the model's dimensions mean nothing.
         shape = shape_of(declared)
         dims = None if shape is None else [dim if is_size(dim) else None for dim in shape]

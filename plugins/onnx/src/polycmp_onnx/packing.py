@@ -1,4 +1,4 @@
-"""Elements of less than a byte in the layout of ONNX, which ONNX Runtime and OpenVINO share."""
+"""Elements of less than a byte in the layout of ONNX, which ONNX Runtime, OpenVINO and TensorRT share."""
 
 from __future__ import annotations
 
@@ -18,16 +18,20 @@ def pack(array: NDArray[Any], bits: int) -> NDArray[np.uint8]:
     """Return elements of `bits` bits packed into bytes, the first element lowest (the layout of ONNX)."""
     per_byte = 8 // bits
     codes = array.reshape(-1).view(np.uint8) & ((1 << bits) - 1)
-    codes = np.concatenate([codes, np.zeros(-codes.size % per_byte, np.uint8)]).reshape(-1, per_byte)
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    return np.asarray(np.bitwise_or.reduce(codes << shifts, axis=1), np.uint8)
+    packed = np.zeros(-(-codes.size // per_byte), np.uint8)
+    for place in range(per_byte):  # the last byte may have fewer elements
+        part = codes[place::per_byte]
+        packed[: part.size] |= part << (bits * place)
+    return packed
 
 
 def unpack(raw: NDArray[np.uint8], bits: int, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
     """Undo `pack`; signed integers get their sign back."""
     per_byte = 8 // bits
-    shifts = np.arange(per_byte, dtype=np.uint8) * bits
-    codes = ((raw[:, None] >> shifts) & ((1 << bits) - 1)).reshape(-1)[: math.prod(shape)].astype(np.uint8)
+    codes = np.empty(raw.size * per_byte, np.uint8)
+    for place in range(per_byte):
+        codes[place::per_byte] = (raw >> (bits * place)) & ((1 << bits) - 1)
+    codes = codes[: math.prod(shape)]
     if dtype.name.startswith("int"):
         signed = ((codes.astype(np.int8) ^ (1 << (bits - 1))) - (1 << (bits - 1))).astype(np.int8)
         return signed.astype(dtype).reshape(shape)

@@ -16,6 +16,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping, Sequence, Set
+from copy import deepcopy
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -143,8 +144,7 @@ def moved_model(
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
     """
-    moved = onnx.ModelProto()
-    moved.CopyFrom(model)
+    moved = deepcopy(model)
     written = _Written(opset_of(model), seed, in_steps=bool(seed % 2))
     _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
     if written.taken:

@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 import onnx
-from onnx import defs
 from onnx.reference.op_run import OpRun, RuntimeTypeError
 from onnx.reference.ops.op_cast import cast_to
 
 from polycmp.tensors import as_dtype
+from polycmp_onnx.graph import schema_of
 
 #: Operators that add up. NumPy adds numbers of 16 bits up in their own type, in which a thousand ones make 256 in
 #: bfloat16 and three thousand 2048 in float16; accelerators do so in float32. Products of float16 are slow, too.
@@ -148,10 +148,7 @@ def _widened(node: Any, inputs: list[Any], extra: dict[str, Any], dtype: np.dtyp
 def _outputs_like(node: Any, inputs: list[Any], dtype: np.dtype[Any]) -> set[int]:
     """Return the indices of the outputs that the operator's schema ties to an input of this type."""
     domain, opsets = node.onnx_node.domain, node.run_params["opsets"]
-    try:
-        schema = defs.get_schema(node.onnx_node.op_type, opsets.get(domain, 1), domain)
-    except defs.SchemaError:
-        schema = None
+    schema = schema_of(node.onnx_node.op_type, opsets.get(domain, 1), domain)
     if schema is None or not schema.inputs:
         return set(range(len(node.output)))
     declared = [schema.inputs[min(index, len(schema.inputs) - 1)].type_str for index in range(len(inputs))]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
 import numpy as np
@@ -59,10 +60,9 @@ def _without_dead_nodes(model: Any) -> Any:
         return model
     from polycmp_onnx.tidy import clean_up
 
-    copy = type(model)()
-    copy.CopyFrom(model)
-    clean_up(copy)
-    return copy
+    alive = deepcopy(model)
+    clean_up(alive)
+    return alive
 
 
 class Evaluator(ReferenceEvaluator):  # type: ignore[misc]
@@ -170,8 +170,7 @@ def _with_values(node: Any, attributes: Mapping[str, Any]) -> Any:
     """
     if not node.has_linked_attribute or node.has_subgraph or isinstance(node, OpFunction):
         return node
-    proto = onnx.NodeProto()
-    proto.CopyFrom(node.onnx_node)
+    proto = deepcopy(node.onnx_node)
     del proto.attribute[:]
     for item in node.onnx_node.attribute:
         value = attributes.get(item.ref_attr_name) if item.ref_attr_name else None

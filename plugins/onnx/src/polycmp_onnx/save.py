@@ -12,6 +12,7 @@ import stat
 import tempfile
 from collections.abc import Callable
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,12 +20,10 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import ModelError, UsageError, describe_exception
 from polycmp.files import atomic_write, cannot_write
 from polycmp.loader import Loader, immediate
-from polycmp_onnx.external import external_tensors
+from polycmp_onnx.external import ALIGNMENT, external_tensors
 from polycmp_onnx.graph import is_too_large
 from polycmp_onnx.load import OnnxLoader, given_model, structure_from_path
-
-#: Alignment of large weights in a file, so that they can be mapped as arrays.
-_ALIGNMENT = 4096
+from polycmp_onnx.weights import set_values
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,9 +151,7 @@ def write_model(
     with _errors(target), _folder_beside(target) as folder:
         if outside:
             used_names = _foreign_files(target)
-            copy = type(model)()
-            copy.CopyFrom(model)
-            model = copy
+            model = deepcopy(model)
             one_file = location if form.all_tensors_to_one_file else ""
             _put_outside(model, folder, one_file, form.size_threshold, used_names)
         _finish(model, folder, target, verify)
@@ -256,16 +253,14 @@ def _put_outside(model: ModelProto, folder: Path, location: str, threshold: int,
         if tensor.data_type == onnx.TensorProto.STRING or onnx.external_data_helper.uses_external_data(tensor):
             continue
         if not tensor.HasField("raw_data"):
-            tensor.raw_data = onnx.numpy_helper.from_array(onnx.numpy_helper.to_array(tensor)).raw_data
-            for field in ("float_data", "int32_data", "int64_data", "double_data", "uint64_data"):
-                tensor.ClearField(field)
+            set_values(tensor, onnx.numpy_helper.to_array(tensor))
         length = len(tensor.raw_data)
         if length < max(threshold, 1):
             continue
         name = location or _file_name(tensor.name, used_names)
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("ab") as file:
-            file.write(b"\0" * (-file.tell() % (_ALIGNMENT if length >= _ALIGNMENT else 16)))
+            file.write(b"\0" * (-file.tell() % (ALIGNMENT if length >= ALIGNMENT else 16)))
             onnx.external_data_helper.set_external_data(tensor, name, file.tell(), length)
             file.write(tensor.raw_data)
         tensor.ClearField("raw_data")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import computed_tensors, known_values, subgraphs, tensor_bytes
+from polycmp_onnx.graph import computed_tensors, known_values, schema_of, subgraphs, tensor_bytes
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.passes import model_pass, noted_types
 
@@ -140,10 +140,9 @@ def types_by_schema(model: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     told: dict[str, Any] = {}
     for node in model.graph.node:
         unknown = [place for place, name in enumerate(node.output) if name and not elements.get(name)]
-        version = versions.get(node.domain or "ai.onnx", 0)
-        if not unknown or not onnx.defs.has(node.op_type, version, node.domain):
+        schema = schema_of(node.op_type, versions.get(node.domain or "ai.onnx", 0), node.domain) if unknown else None
+        if schema is None:
             continue
-        schema = onnx.defs.get_schema(node.op_type, version, node.domain)
         operands = zip(schema.inputs, node.input, strict=False)
         read = {form.type_str: elements[name] for form, name in operands if elements.get(name)}
         for place in unknown:

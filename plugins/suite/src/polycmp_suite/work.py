@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import BackendError, PolycmpError, UsageError
 from polycmp.plan import LogSection
 from polycmp.results import device_here
+from polycmp.runner import all_cores
 from polycmp.runs import open_environments
 from polycmp.sentences import counted
 from polycmp.terminal import echo, visible
@@ -21,7 +22,6 @@ from polycmp_suite.drift import Drift
 from polycmp_suite.executors import make_executor
 from polycmp_suite.progress import Progress
 from polycmp_suite.result import BAD, CaseResult
-from polycmp_suite.running.local import available_cores
 from polycmp_suite.sections import ChoiceSection, FolderSection, HistorySection, RunningSection, TrustSection
 from polycmp_suite.select import changed_since, choose, failed_first, find_gpus, lacking
 from polycmp_suite.session import Session, fingerprint
@@ -139,7 +139,7 @@ class _Work:
             session.interrupted = True
             self._report(run, session, begun)
             raise
-        progress = Progress(len(waiting), silent=self._silent, jobs=self._jobs or available_cores())
+        progress = Progress(len(waiting), silent=self._silent, jobs=self._jobs or all_cores())
         try:
             session.run(waiting, skipped, progress)
         except KeyboardInterrupt:

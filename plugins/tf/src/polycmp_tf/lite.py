@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -140,13 +140,29 @@ class LiteModel:
     def _run(self, feed: dict[str, Any]) -> dict[str, Any]:
         if self._signature is not None:
             return dict(self._signature(**feed))
-        for name, item in self._input_details.items():
-            self._lite.resize_tensor_input(item["index"], feed[name].shape)
-        self._lite.allocate_tensors()
-        for name, item in self._input_details.items():
-            self._lite.set_tensor(item["index"], feed[name])
-        self._lite.invoke()
+        _invoke(self._lite, {item["index"]: feed[name] for name, item in self._input_details.items()})
         return {name: self._lite.get_tensor(item["index"]) for name, item in self._output_details.items()}
+
+
+def _invoke(lite: Any, arrays: Mapping[int, Any]) -> None:
+    """Have an interpreter calculate with arrays, by the places of its inputs."""
+    for place, array in arrays.items():
+        lite.resize_tensor_input(place, array.shape)
+    lite.allocate_tensors()
+    for place, array in arrays.items():
+        lite.set_tensor(place, array)
+    lite.invoke()
+
+
+def moves(name: str, rank: int, transposed: Sequence[str]) -> bool:
+    """Return whether a tensor has its channels last in the model and second in the run.
+
+    Args:
+        name: The tensor.
+        rank: Number of its dimensions.
+        transposed: Names of those that do; `*` for all.
+    """
+    return rank >= 3 and ("*" in transposed or name in transposed)
 
 
 class LitePort(NamedTuple):
@@ -227,7 +243,7 @@ class LitePart:
         self.inputs = TensorMetadata()
         for name, entry in inputs.items():
             shape = entry.shape
-            if shape is not None and len(shape) >= 3 and ("*" in options.nchw or name in options.nchw):
+            if shape is not None and moves(name, len(shape), options.nchw):
                 shape = (shape[0], *shape[2:], shape[1])
             self.inputs.add(self._names[name], entry.dtype, shape)
         try:
@@ -242,12 +258,7 @@ class LitePart:
         details = self._lite.get_input_details()
         ports = list(zip(self._input_ports, feed.values(), details, strict=True))
         fed = {port.tensor: port.inwards(array, item["dtype"]) for port, array, item in ports}
-        for port, _, item in ports:
-            self._lite.resize_tensor_input(item["index"], fed[port.tensor].shape)
-        self._lite.allocate_tensors()
-        for port, _, item in ports:
-            self._lite.set_tensor(item["index"], fed[port.tensor])
-        self._lite.invoke()
+        _invoke(self._lite, {item["index"]: fed[port.tensor] for port, _, item in ports})
         arrays = iter([self._lite.get_tensor(item["index"]) for item in self._lite.get_output_details()])
         return {
             name: port.outwards(fed[port.tensor] if port.tensor in fed else next(arrays))

@@ -19,7 +19,7 @@ from polycmp.errors import ModelError, describe_exception
 from polycmp.graph import GraphNode, ModelGraph, OwnGraph
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
-from polycmp_tf.lite import CODES, LitePart, LitePort, import_schema, write_part
+from polycmp_tf.lite import CODES, LitePart, LitePort, import_schema, moves, write_part
 from polycmp_tf.lite_operators import ACTIVATIONS, type_of
 
 if TYPE_CHECKING:
@@ -437,17 +437,6 @@ class _Writer:
             if tensors[place].buffer not in kept:
                 buffers[tensors[place].buffer] = copy.copy(buffers[0])
         self._model.buffers = buffers
-
-
-def moves(name: str, rank: int, transposed: Sequence[str]) -> bool:
-    """Return whether a tensor has its channels last in the model and second in the run.
-
-    Args:
-        name: The tensor.
-        rank: Number of its dimensions.
-        transposed: Names of those that do; `*` for all.
-    """
-    return rank >= 3 and ("*" in transposed or name in transposed)
 
 
 def _text(name: Any) -> str:

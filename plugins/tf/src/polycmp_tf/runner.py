@@ -10,7 +10,8 @@ from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import resolve
 from polycmp.runner import Runner
 from polycmp.tensors import TensorEntry, TensorMetadata, to_numpy
-from polycmp_tf.lite_graph import LitePartLoader, moves
+from polycmp_tf.lite import moves
+from polycmp_tf.lite_graph import LitePartLoader
 from polycmp_tf.model import import_tensorflow
 from polycmp_tf.plugin import Options
 

@@ -16,7 +16,7 @@ from polycmp_torch.causes import control_flow, find_causes
 from polycmp_torch.escaping import frozen_values
 from polycmp_torch.model import TorchFromScript, TorchModel, import_torch
 from polycmp_torch.recording import Recording, record
-from polycmp_torch.steps import ProgramStep, ProgramSteps, steps_of
+from polycmp_torch.steps import ProgramStep, ProgramSteps, steps_of, used
 from polycmp_torch.values import flatten, to_torch
 
 if TYPE_CHECKING:
@@ -218,13 +218,7 @@ class ProgramPart:
 
     def __init__(self, program: ProgramSteps, inputs: Sequence[str], outputs: Sequence[str]) -> None:
         self._inputs, self._outputs = tuple(inputs), tuple(outputs)
-        needed = set(outputs) - set(inputs)
-        steps = []
-        for step in reversed(program.steps):
-            if needed.intersection(step.outputs):
-                steps.append(step)
-                needed.update(name for name in step.reads if name not in inputs)
-        self._steps = steps[::-1]
+        self._steps, needed = used(program, outputs, inputs)
         self._constants = {name: program.constants[name] for name in needed if name in program.constants}
         last = {name: index for index, step in enumerate(self._steps) for name in step.reads}
         self._last_use: dict[int, list[str]] = {}
@@ -263,12 +257,11 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> ProgramSteps:
     """
     torch = import_torch()
     tensors = {name: to_torch(torch, name, to_numpy(feed[name]), "cpu", None) for name in model.inputs}
-    places = tuple(tensors[name] for name in tensors if name not in model.keywords)
-    keywords = {name: tensors[name] for name in tensors if name in model.keywords}
+    places, keywords = _arguments(model, tensors)
     module = model.module if isinstance(model.module, torch.nn.Module) else _as_module(torch, model.module)
     try:
         with torch.no_grad():
-            program = torch.export.export(module, places, keywords, strict=False)
+            program = torch.export.export(module, tuple(places.values()), keywords, strict=False)
             if _writes(program):
                 program = program.run_decompositions({})
     except Exception as error:
@@ -283,13 +276,18 @@ def trace(model: TorchModel, feed: Mapping[str, Any]) -> ProgramSteps:
             hint="compare the outputs alone: polycmp run MODEL -b … -b torch:script=FILE.py",
         ) from error
     with torch.inference_mode():
-        returned = list(flatten(module(*places, **keywords)))
+        returned = list(flatten(module(*places.values(), **keywords)))
     names = model.outputs or tuple(f"output_{place}" if place.isdigit() else place or "output" for place, _ in returned)
-    order = [name for name in tensors if name not in model.keywords]
-    order += [name for name in tensors if name in model.keywords]
+    order = [*places, *keywords]
     steps = steps_of(torch, program, order, names)
     _check(torch, steps, [tensors[name] for name in order], [value for _, value in returned])
     return steps
+
+
+def _arguments(model: TorchModel, tensors: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the inputs that a module takes by place, and those that it takes by keyword."""
+    keywords = {name: tensor for name, tensor in tensors.items() if name in model.keywords}
+    return {name: tensor for name, tensor in tensors.items() if name not in keywords}, keywords
 
 
 def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, Any]) -> ProgramSteps | None:
@@ -297,9 +295,7 @@ def _recorded(torch: Any, model: TorchModel, module: Any, tensors: Mapping[str, 
 
     def replay(others: bool, instead: Mapping[int, Any]) -> Recording:
         copies = {name: _other(torch, tensor) if others else tensor.clone() for name, tensor in tensors.items()}
-        places = {name: tensor for name, tensor in copies.items() if name not in model.keywords}
-        keywords = {name: tensor for name, tensor in copies.items() if name in model.keywords}
-        return record(torch, module, places, keywords, model.outputs, instead)
+        return record(torch, module, *_arguments(model, copies), model.outputs, instead)
 
     try:
         recording = replay(others=False, instead={})

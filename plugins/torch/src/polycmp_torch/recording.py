@@ -96,7 +96,7 @@ def record(
         for name, value in zip(names, recording.returned, strict=False)
         if id(value) in recorder.names
     }
-    recording.steps.steps = used(recording.steps)
+    recording.steps.steps, _ = used(recording.steps, recording.steps.outputs.values())
     return recording
 
 

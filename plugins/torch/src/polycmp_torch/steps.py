@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -149,7 +149,7 @@ class _Reader:
                 self._call(node)
             elif node.op == "output":
                 self._output(node.args[0])
-        self.steps.steps = used(self.steps)
+        self.steps.steps, _ = used(self.steps, self.steps.outputs.values())
         self.steps.steps = _with_single_transposes(self.steps)
         return self.steps
 
@@ -243,18 +243,22 @@ def product_steps(torch: Any, step: ProgramStep, types: TensorMetadata) -> list[
     return steps
 
 
-def used(program: ProgramSteps) -> list[ProgramStep]:
-    """Return the steps that some output is made of.
+def used(
+    program: ProgramSteps, outputs: Iterable[str], given: Collection[str] = ()
+) -> tuple[list[ProgramStep], set[str]]:
+    """Return the steps that make some tensors, and the names of all that they are made of, their own among them.
 
     Args:
         program: The program.
+        outputs: Names of the tensors.
+        given: Names of tensors that need not be made.
     """
-    needed, used_steps = set(program.outputs.values()), []
+    needed, used_steps = set(outputs).difference(given), []
     for step in reversed(program.steps):
         if needed.intersection(step.outputs):
             used_steps.append(step)
-            needed.update(step.reads)
-    return used_steps[::-1]
+            needed.update(name for name in step.reads if name not in given)
+    return used_steps[::-1], needed
 
 
 def _with_single_transposes(program: ProgramSteps) -> list[ProgramStep]:

@@ -5,17 +5,15 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from packaging.utils import canonicalize_name
 
-from polycmp_bisect.candidates.releases import place_of
-from polycmp_bisect.environments.answers import cached_releases
+from polycmp_bisect.candidates.releases import ReleasesOfPackage, chosen_releases
 from polycmp_bisect.environments.making import EnvironmentContents, Maker
-from polycmp_bisect.environments.packages import first_place, pick_release
 from polycmp_bisect.writing import check_step, write_model
 
 if TYPE_CHECKING:
@@ -23,23 +21,15 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Converters:
-    """Releases of a package, each of which writes the model anew.
+class Converters(ReleasesOfPackage):
+    """Releases of a package, each of which writes the model anew: that of the run is the file that its command writes.
 
     Attributes:
-        package: The package.
-        names: The releases, from old to new.
-        pythons: The version of Python of each.
-        base: The run, as the user asked for it; its model is the file that the command writes.
         step: The command.
         beside: Further packages that every environment has.
         maker: Makes environments.
     """
 
-    package: str
-    names: Sequence[str]
-    pythons: Mapping[str, str]
-    base: Plan
     step: Sequence[str]
     beside: Sequence[str]
     maker: Maker
@@ -48,16 +38,6 @@ class Converters:
     _folder: tempfile.TemporaryDirectory[str] = field(
         default_factory=lambda: tempfile.TemporaryDirectory(prefix="polycmp-bisect-", ignore_cleanup_errors=True)
     )
-
-    @property
-    def what(self) -> str:
-        """Noun for one of them."""
-        return f"release of {self.package}"
-
-    @property
-    def first(self) -> int:
-        """The place of the release that is installed here, else of the newest."""
-        return first_place(self.package, self.names)
 
     def prepare(self, place: int) -> None:
         """Create the environment of a release, and run its command to write the model.
@@ -93,10 +73,6 @@ class Converters:
         """Return the command that writes the model for the run as typed."""
         return [shlex.join(self.step)]
 
-    def find(self, name: str) -> int:
-        """Return the place of a release."""
-        return place_of(name, self.names, self.package)
-
     def _target(self, place: int) -> Path:
         return Path(self._folder.name) / self.names[place] / Path(self.base.model).name
 
@@ -123,8 +99,5 @@ def open_converters(
     """
     check_step(step, plan.model)
     package = canonicalize_name(package)
-    known = cached_releases(package, maker.find_links, pre=pre)
-    if listed:
-        names = {pick_release(item, list(known), package) for item in listed}
-        known = {item: known[item] for item in known if item in names}
+    known = chosen_releases(package, maker, listed, pre=pre)
     return Converters(package, list(known), known, plan, step, beside, maker)

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from polycmp.errors import UsageError, did_you_mean
 from polycmp_bisect.candidates.releases import Releases, without_version
-from polycmp_bisect.environments.making import EnvironmentContents, this_python
+from polycmp_bisect.environments.making import EnvironmentContents
 from polycmp_bisect.environments.packages import PYTHON, contents_for, in_order, installed_release, runtime_of
-from polycmp_bisect.environments.tools import interpreters
+from polycmp_bisect.environments.tools import interpreters, this_python
 
 if TYPE_CHECKING:
     from polycmp.plan import Plan

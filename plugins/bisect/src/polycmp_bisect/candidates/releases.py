@@ -14,7 +14,7 @@ from polycmp.options import unique_label
 from polycmp.plan import spec_texts
 from polycmp_bisect.environments.answers import cached_releases
 from polycmp_bisect.environments.errors import NotInstallableError
-from polycmp_bisect.environments.making import EnvironmentContents, Maker, this_python
+from polycmp_bisect.environments.making import EnvironmentContents, Maker
 from polycmp_bisect.environments.packages import (
     PYTHON,
     contents_for,
@@ -26,7 +26,8 @@ from polycmp_bisect.environments.packages import (
     runtimes_of,
 )
 from polycmp_bisect.environments.polycmp_packages import PolycmpPackages, polycmp_packages
-from polycmp_bisect.judging import reference_backend
+from polycmp_bisect.environments.tools import this_python
+from polycmp_bisect.judging import reference_backend, with_backend
 
 if TYPE_CHECKING:
     from polycmp.plan import BackendPlan, Plan
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass
-class Releases:
+class ReleasesOfPackage:
     """Releases of a package, from old to new.
 
     Attributes:
@@ -42,6 +43,40 @@ class Releases:
         names: The releases.
         pythons: The version of Python of each.
         base: The run, as the user asked for it.
+    """
+
+    package: str
+    names: Sequence[str]
+    pythons: Mapping[str, str]
+    base: Plan
+
+    @property
+    def what(self) -> str:
+        """Noun for one of them."""
+        return f"release of {self.package}"
+
+    @property
+    def first(self) -> int:
+        """The place of the release that is installed here, else of the newest."""
+        return first_place(self.package, self.names)
+
+    def find(self, name: str) -> int:
+        """Return the place of a release.
+
+        Raises:
+            UsageError: There is none.
+        """
+        try:
+            return self.names.index(pick_release(name, self.names, self.package))
+        except NotInstallableError as error:
+            raise UsageError(error.what, why=error.why, hint=f"pip index versions {self.package}") from None
+
+
+@dataclass
+class Releases(ReleasesOfPackage):
+    """Releases of the package that one backend runs on.
+
+    Attributes:
         backend: The backend that runs on the package.
         module: The module to import.
         beside: Further packages that every environment has.
@@ -50,21 +85,12 @@ class Releases:
         named: The release that `version=` of the backend names; empty for none.
     """
 
-    package: str
-    names: Sequence[str]
-    pythons: Mapping[str, str]
-    base: Plan
     backend: BackendPlan
     module: str
     beside: Sequence[str]
     registry: Registry
     maker: Maker
     named: str = ""
-
-    @property
-    def what(self) -> str:
-        """Noun for one of them."""
-        return f"release of {self.package}"
 
     @property
     def varied(self) -> str:
@@ -75,11 +101,6 @@ class Releases:
     def runtime(self) -> str:
         """The package."""
         return self.package
-
-    @property
-    def first(self) -> int:
-        """The place of the release that is installed here, else of the newest."""
-        return first_place(self.package, self.names)
 
     def prepare(self, place: int) -> None:
         """Create the environment of a release."""
@@ -114,7 +135,7 @@ class Releases:
             backend = replace(self.backend, python=self.interpreter(place))
         else:
             backend = replace(self.backend, version=version)
-        return _with(self.base, backend)
+        return with_backend(self.base, backend)
 
     def is_reference(self, place: int) -> bool:
         """Return whether the reference is the same backend, with the release of a candidate."""
@@ -150,25 +171,9 @@ class Releases:
         """Return no steps: no file has to be written."""
         return ()
 
-    def find(self, name: str) -> int:
-        """Return the place of a release."""
-        return place_of(name, self.names, self.package)
-
     def _contents(self, place: int) -> EnvironmentContents:
         name = self.names[place]
         return contents_for(name, self.package, self.module, self.beside, self.pythons[name])
-
-
-def place_of(name: str, names: Sequence[str], package: str) -> int:
-    """Return the place of a release by its name.
-
-    Raises:
-        UsageError: There is none.
-    """
-    try:
-        return names.index(pick_release(name, names, package))
-    except NotInstallableError as error:
-        raise UsageError(error.what, why=error.why, hint=f"pip index versions {package}") from None
 
 
 def version_text(release: str, beside: Sequence[str], python: str) -> str:
@@ -205,11 +210,20 @@ def open_releases(
     package = canonicalize_name(package)
     backend, module = _backend_of(package, plan, registry)
     plan, backend, named = without_version(plan, backend, package, registry)
-    known = cached_releases(package, maker.find_links, pre=pre)
-    if listed:
-        names = list(dict.fromkeys(pick_release(item, list(known), package) for item in listed))
-        known = {item: known[item] for item in known if item in names}
+    known = chosen_releases(package, maker, listed, pre=pre)
     return Releases(package, list(known), known, plan, backend, module, beside, registry, maker, named)
+
+
+def chosen_releases(package: str, maker: Maker, listed: Sequence[str], *, pre: bool) -> dict[str, str]:
+    """Return the releases to look at, from old to new, each with the version of Python for it.
+
+    Raises:
+        NotInstallableError: One that is listed is not there.
+        UnreachableError: No package index answers.
+    """
+    known = cached_releases(package, maker.find_links, pre=pre)
+    names = {pick_release(item, list(known), package) for item in listed}
+    return {item: python for item, python in known.items() if item in names or not listed}
 
 
 def without_version(
@@ -239,11 +253,6 @@ def without_version(
     judged_by = bare.label if plan.compare.reference == backend.label else plan.compare.reference
     backends = tuple(bare if item.label == backend.label else item for item in plan.backends)
     return replace(plan, backends=backends, compare=replace(plan.compare, reference=judged_by)), bare, asked.release
-
-
-def _with(plan: Plan, backend: BackendPlan) -> Plan:
-    """Return a plan with another backend in the place of the one with its label."""
-    return replace(plan, backends=tuple(backend if item.label == backend.label else item for item in plan.backends))
 
 
 def _backend_of(package: str, plan: Plan, registry: Registry) -> tuple[BackendPlan, str]:

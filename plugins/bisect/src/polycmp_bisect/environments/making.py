@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -22,7 +21,7 @@ from polycmp.process import code_words
 from polycmp_bisect.environments.cache import VIEWS, Cache, digest, starts
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
 from polycmp_bisect.environments.polycmp_packages import PolycmpPackages
-from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool
+from polycmp_bisect.environments.tools import Done, Installer, find_uv, interpreters, run_tool, this_python
 
 #: Bytes below which a disk counts as full: no runtime fits there.
 _MIN_FREE_BYTES = 64 * 1024**2
@@ -277,8 +276,3 @@ def _failed_import(folder: Path, modules: Sequence[str], further: Sequence[str] 
     code = f"sys.path += {list(further)!r}; import {', '.join(modules)}"
     done = run_tool(code_words(code, python=str(folder / "bin" / "python")), 300)
     return done.last_line if done.status or _FOR_NUMPY_1 in done.text else None
-
-
-def this_python() -> str:
-    """Return the version of this process's Python: "3.11"."""
-    return f"{sys.version_info.major}.{sys.version_info.minor}"

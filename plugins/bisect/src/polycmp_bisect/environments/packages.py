@@ -13,9 +13,9 @@ from packaging.version import InvalidVersion, Version
 from polycmp.errors import PluginError, UsageError, did_you_mean
 from polycmp.plugins import packages_of_modules
 from polycmp_bisect.environments.errors import NotInstallableError, UnreachableError
-from polycmp_bisect.environments.making import EnvironmentContents, this_python
+from polycmp_bisect.environments.making import EnvironmentContents
 from polycmp_bisect.environments.polycmp_packages import requirements_of
-from polycmp_bisect.environments.tools import Installer, find_uv, interpreters
+from polycmp_bisect.environments.tools import Installer, find_uv, interpreters, this_python
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -6,7 +6,7 @@ import logging
 from typing import TYPE_CHECKING
 
 from polycmp_bisect.environments.answers import cached_releases
-from polycmp_bisect.environments.making import Maker, this_python
+from polycmp_bisect.environments.making import Maker
 from polycmp_bisect.environments.packages import (
     contents_for,
     installed_release,
@@ -15,7 +15,7 @@ from polycmp_bisect.environments.packages import (
     runtimes_of,
 )
 from polycmp_bisect.environments.polycmp_packages import polycmp_packages
-from polycmp_bisect.environments.tools import interpreters
+from polycmp_bisect.environments.tools import interpreters, this_python
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry

@@ -103,11 +103,15 @@ def pip_words() -> list[str]:
     raise PluginError("there is no pip to ask for releases", hint=f"{sys.executable} -m ensurepip")
 
 
+def this_python() -> str:
+    """Return the version of this process's Python: "3.11"."""
+    return f"{sys.version_info.major}.{sys.version_info.minor}"
+
+
 @cache
 def interpreters() -> dict[str, str]:
     """Return the interpreters of this machine that polycmp runs on by version ("3.11"), this one first."""
-    this_version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    interpreter_of = {this_version: sys.executable}
+    interpreter_of = {this_python(): sys.executable}
     for minor in _PYTHONS:
         version = f"3.{minor}"
         if version not in interpreter_of and (path := _interpreter(version)):

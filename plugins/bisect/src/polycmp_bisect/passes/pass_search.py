@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from polycmp.errors import BackendError, UsageError
 from polycmp.layerwise import Switches
 from polycmp.runs import resolve
-from polycmp_bisect.judging import reference_backend, words_of
+from polycmp_bisect.judging import reference_backend, with_backend, words_of
 from polycmp_bisect.passes.search import Guilty, PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
 from polycmp_bisect.sentences import EQUAL_TO_ITSELF, SHOWN_BY_RUN, WHICH_PASSES, not_the_same_twice
@@ -105,17 +105,16 @@ def search_passes(
 
     def look(switch: Switch | None, value: Any, number: int) -> Judgement:
         name = name_of(switches, switch, value)
-        known = store.get(name, number)
-        if known is not None:
-            judge.note(known)
-            return known
         changed_backend = backend if switch is None else switches.set_to(switch, value)
         if changed_backend is None:
             return Judgement("skip", "the backend does not take this value")
-        tell(f"judging {backend.label} {name}")
-        judgement = judge.judge(_with(plan, changed_backend))
-        store.put(name, judgement)
-        return judgement
+        changed_plan = with_backend(plan, changed_backend.plan)
+
+        def make() -> Judgement:
+            tell(f"judging {backend.label} {name}")
+            return judge.judge(changed_plan)
+
+        return store.judged(name, number, judge, make)
 
     search = PassSearch(look, switches.takes_several)
     tell(f"asking {backend.label} what it changes in the model")
@@ -141,7 +140,7 @@ def search_passes(
         guilty,
         name_of(switches, guilty.switch, guilty.value),
         switches.words(guilty.switch, guilty.value),
-        None if changed_backend is None else _with(plan, changed_backend),
+        None if changed_backend is None else with_backend(plan, changed_backend.plan),
         () if graph is None else _replaced(switches, graph, guilty),
     )
 
@@ -155,9 +154,7 @@ def _check_reference(backend: ResolvedBackend, plan: Plan, judge: Judge, first: 
     reference = reference_backend(plan)
     if first.state != "bad" or reference is None:
         return
-    itself = replace(reference, label=backend.label)
-    alone = replace(plan, backends=tuple(itself if item.label == backend.label else item for item in plan.backends))
-    judgement = judge.judge(alone)
+    judgement = judge.judge(with_backend(plan, replace(reference, label=backend.label)))
     if judgement.state == "bad":
         raise BackendError(
             f"{backend.label} cannot be judged, since {reference.label} differs from itself",
@@ -175,16 +172,14 @@ def name_of(switches: Switches, switch: Switch | None, value: Any) -> str:
     return f"with {switch.option}={'none' if value == () else value}"
 
 
-def _with(plan: Plan, changed_backend: ResolvedBackend) -> Plan:
-    backends = tuple(changed_backend.plan if item.label == changed_backend.label else item for item in plan.backends)
-    return replace(plan, backends=backends)
-
-
 def _replaced(switches: Switches, graph: ModelGraph, guilty: Guilty) -> tuple[Rewrite, ...]:
     """Return the rewrites that the backend omits with the setting that helps."""
     before, after = switches.rewritten(), switches.rewritten(guilty.switch, guilty.value)
-    if before is None or after is None:
-        return ()
+    return () if before is None or after is None else omitted_rewrites(graph, before, after)
+
+
+def omitted_rewrites(graph: ModelGraph, before: Sequence[GraphNode], after: Sequence[GraphNode]) -> tuple[Rewrite, ...]:
+    """Return the rewrites of a model's operators that only the first of two sets of operators has."""
     remaining = rewrites(graph, after)
     return tuple(item for item in rewrites(graph, before) if item not in remaining)
 

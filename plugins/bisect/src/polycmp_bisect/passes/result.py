@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from polycmp.report import Block, Column, NextStep, Note, Result, Row, State, Table
+from polycmp.report import Block, Column, NextStep, Note, Result, Row, Table
 from polycmp.sentences import FAILED, FOUND, NO_FAULT, cut
 from polycmp_bisect.judging import TIME, words_of
 from polycmp_bisect.passes.pass_search import PassSearchResult, labels_of, replaced_words
+from polycmp_bisect.result import STATES
 from polycmp_bisect.search import Judgement
 from polycmp_bisect.sentences import issue_at, no_run_shows_which, only_together
 
-_STATES: dict[str, State] = {"good": "passed", "bad": "failed", "skip": "skipped"}
 _MAX_NAME_LENGTH = 60
 
 
@@ -103,7 +103,7 @@ def _row(name: str, judgement: Judgement, *, chosen: bool) -> Row:
     cells = (None if judgement.detail == TIME else judgement.error, judgement.seconds)
     return Row(
         cut(name, _MAX_NAME_LENGTH),
-        _STATES[judgement.state],
+        STATES[judgement.state],
         cells,
         judgement.reason,
         mark=judgement.state,

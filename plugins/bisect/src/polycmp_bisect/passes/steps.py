@@ -17,12 +17,11 @@ from polycmp.model import Model
 from polycmp.spec import Switch
 from polycmp_bisect.environments.errors import NotInstallableError
 from polycmp_bisect.judging import words_of
-from polycmp_bisect.passes.pass_search import PassSearchResult
+from polycmp_bisect.passes.pass_search import PassSearchResult, omitted_rewrites
 from polycmp_bisect.passes.search import PassSearch
 from polycmp_bisect.search import EndError, FlakyError, Judgement
 from polycmp_bisect.sentences import WHICH_PASSES, not_the_same_twice
 from polycmp_bisect.writing import check_step, write_model
-from polycmp_locate.trials.rewriting import Rewrite, rewrites
 
 if TYPE_CHECKING:
     from polycmp.graph import ModelGraph
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
     from polycmp.plugins import Registry
     from polycmp_bisect.judgement_store import JudgementStore
     from polycmp_bisect.judging import Judge
+    from polycmp_locate.trials.rewriting import Rewrite
 
 #: What stands in a command for the passes that are run, and for those that are not.
 KEPT, SKIPPED = "{passes}", "{skipped}"
@@ -114,21 +114,18 @@ def search_step(
         def look(turned: Switch | None, value: Any, number: int) -> Judgement:
             omitted = () if turned is None else tuple(value)
             name = _name_of(omitted)
-            known = store.get(name, number)
-            if known is not None:
-                judge.note(known)
-                return known
-            tell(f"judging {name}")
-            target = Path(folder) / str(next(numbers)) / Path(plan.model).name
-            try:
-                write_model(with_passes(step, names, omitted), plan.model, target, name)
-            except NotInstallableError as error:
-                judgement = Judgement("bad", f"{error.what}{f': {error.why}' if error.why else ''}")
-            else:
+
+            def make() -> Judgement:
+                tell(f"judging {name}")
+                target = Path(folder) / str(next(numbers)) / Path(plan.model).name
+                try:
+                    write_model(with_passes(step, names, omitted), plan.model, target, name)
+                except NotInstallableError as error:
+                    return Judgement("bad", error.in_words)
                 written[omitted] = target
-                judgement = judge.judge(replace(plan, model=str(target)))
-            store.put(name, judgement)
-            return judgement
+                return judge.judge(replace(plan, model=str(target)))
+
+            return store.judged(name, number, judge, make)
 
         search = PassSearch(look, lambda _: True)
         try:
@@ -163,8 +160,7 @@ def _replaced(source: str, paths: Sequence[Path | None], registry: Registry) -> 
     files = [_graph(str(path), registry) if path is not None else None for path in paths]
     if graph is None or files[0] is None or files[1] is None:
         return ()
-    remaining = rewrites(graph, files[1].nodes)
-    return tuple(item for item in rewrites(graph, files[0].nodes) if item not in remaining)
+    return omitted_rewrites(graph, files[0].nodes, files[1].nodes)
 
 
 def _graph(path: str, registry: Registry) -> ModelGraph | None:

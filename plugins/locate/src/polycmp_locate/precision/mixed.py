@@ -7,6 +7,7 @@ while it runs, Quantize/DequantizeLinear, or weights of 4 bits.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -97,10 +98,7 @@ class Mixer(ModelPair):
         Args:
             kept: The layers that stay in float.
         """
-        import onnx
-
-        model = onnx.ModelProto()
-        model.CopyFrom(self.reduced)
+        model = deepcopy(self.reduced)
         float_nodes = sorted({index for layer in kept for index in layer.nodes})
         if float_nodes:
             splice = Splice(self, model, float_nodes)
@@ -121,8 +119,7 @@ class Mixer(ModelPair):
         """
         import onnx
 
-        model = onnx.ModelProto()
-        model.CopyFrom(self.reduced)
+        model = deepcopy(self.reduced)
         graph, back = model.graph, {other: name for name, other in self.pairs.items()}
         outputs = {name: f"{self.pairs[name]}{_ALONE_SUFFIX}" for layer in layers for name in layer.outputs}
         for node in graph.node:

@@ -6,5 +6,12 @@ by which `OpRun` finds the schema, and with it the default attributes, of that v
 
 from __future__ import annotations
 
+from typing import Any
+
 #: Domains of ONNX Runtime's operators and of ONNX's operators of machine learning.
 MICROSOFT, LEARNING = "com.microsoft", "ai.onnx.ml"
+
+
+def text(value: Any) -> str:
+    """Return an attribute's text."""
+    return value.decode() if isinstance(value, bytes) else str(value)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
+from polycmp_onnx.operators import text
 from polycmp_onnx.operators.scores import labels_of, real_type, transformed, with_second_class
 
 _MODES = ("BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ", "BRANCH_MEMBER", "LEAF")
@@ -60,30 +61,30 @@ def _of_lists(attributes: dict[str, Any]) -> tuple[_Forest, dict[tuple[int, int]
     """Return the forest of attributes that name nodes by tree and number, and the place of each node."""
     trees, numbers = attributes["nodes_treeids"], attributes["nodes_nodeids"]
     place = {key: at for at, key in enumerate(zip(trees, numbers, strict=True))}
-    modes = np.array([_MODES.index(_text(mode)) for mode in attributes["nodes_modes"]])
+    modes = np.array([_MODES.index(text(mode)) for mode in attributes["nodes_modes"]])
     ways = np.zeros((len(modes), 2), np.int64)
     behind: set[int] = set()
     for at, (tree, mode) in enumerate(zip(trees, modes, strict=True)):
         if mode != _LEAF:
             ways[at] = [place[tree, attributes[f"nodes_{which}nodeids"][at]] for which in ("false", "true")]
             behind |= set(ways[at].tolist())
-    values = attributes.get("nodes_values_as_tensor")
-    values = attributes.get("nodes_values") if values is None else values
     tracks = attributes.get("nodes_missing_value_tracks_true") or [0] * len(modes)
     roots = [at for at in range(len(modes)) if at not in behind]
-    forest = _Forest(roots, modes, np.array(attributes["nodes_featureids"]), np.array(values, np.float64), {}, ways,
+    forest = _Forest(roots, modes, np.array(attributes["nodes_featureids"]),
+                     np.array(_numbers(attributes, "nodes_values"), np.float64), {}, ways,
                      np.array(tracks, bool))  # fmt: skip
     return forest, place
 
 
-def _text(value: Any) -> str:
-    return value.decode() if isinstance(value, bytes) else str(value)
+def _numbers(attributes: dict[str, Any], name: str) -> Any:
+    """Return an attribute that is a tensor or a list of numbers; None if it is neither."""
+    tensor = attributes.get(f"{name}_as_tensor")
+    return attributes.get(name) if tensor is None else tensor
 
 
 def _votes(attributes: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -> list[tuple[int, int, float]]:
     """Return leaf, target and weight of each vote."""
-    weights: Any = attributes.get(f"{kind}_weights_as_tensor")
-    weights = attributes[f"{kind}_weights"] if weights is None else weights
+    weights = _numbers(attributes, f"{kind}_weights")
     keys = zip(attributes[f"{kind}_treeids"], attributes[f"{kind}_nodeids"], strict=True)
     targets = attributes[f"{kind}_ids"]
     return [(place[key], target, float(weight)) for key, target, weight in zip(keys, targets, weights, strict=True)]
@@ -106,8 +107,7 @@ def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: in
 
 
 def _bases(attributes: dict[str, Any]) -> Any:
-    bases = attributes.get("base_values_as_tensor")
-    bases = attributes.get("base_values") if bases is None else bases
+    bases = _numbers(attributes, "base_values")
     return None if bases is None or not len(bases) else np.array(bases, np.float64)
 
 

@@ -123,15 +123,20 @@ class OneHotEncoder(OpRun):  # type: ignore[misc]
         return (matches.astype(np.float32),)
 
 
+def _linear(x: Any, coefficients: Any, intercepts: Any) -> Any:
+    """Return the scores of rows: a row of coefficients and an intercept for each."""
+    wide = x.astype(real_type(x))
+    scores = wide @ coefficients.T.astype(wide.dtype)
+    scores += np.array(intercepts if intercepts else 0, wide.dtype)
+    return scores
+
+
 class LinearRegressor(OpRun):  # type: ignore[misc]
     """LinearRegressor; ONNX's gives NaN without intercepts, and knows no transform."""
 
     def _run(self, x: Any, *, coefficients: Any, intercepts: Any = None, targets: int = 1,
              post_transform: str = "NONE") -> tuple[Any]:  # fmt: skip
-        wide = x.astype(real_type(x))
-        scores = wide @ np.reshape(coefficients, (targets, -1)).T.astype(wide.dtype)
-        scores += np.array(intercepts if intercepts else 0, wide.dtype)
-        return (transformed(scores, post_transform),)
+        return (transformed(_linear(x, np.reshape(coefficients, (targets, -1)), intercepts), post_transform),)
 
 
 class LinearClassifier(OpRun):  # type: ignore[misc]
@@ -139,9 +144,7 @@ class LinearClassifier(OpRun):  # type: ignore[misc]
 
     def _run(self, x: Any, *, coefficients: Any, intercepts: Any = None, classlabels_ints: Any = None,
              classlabels_strings: Any = None, post_transform: str = "NONE", **_: Any) -> tuple[Any, Any]:  # fmt: skip
-        wide = x.astype(real_type(x))
-        scores = wide @ np.reshape(coefficients, (-1, x.shape[1])).T.astype(wide.dtype)
-        scores += np.array(intercepts if intercepts else 0, wide.dtype)
+        scores = _linear(x, np.reshape(coefficients, (-1, x.shape[1])), intercepts)
         labels = classlabels_ints or classlabels_strings or [0, 1]
         if scores.shape[1] > 1:
             return labels_of(scores.argmax(axis=1), labels), transformed(scores, post_transform)

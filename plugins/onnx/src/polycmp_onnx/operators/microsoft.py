@@ -13,8 +13,12 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
-from polycmp_onnx.operators import MICROSOFT
+from polycmp_onnx.operators import MICROSOFT, text
+from polycmp_onnx.operators.softmax import softmax
 from polycmp_onnx.operators.standard import run_standard
+
+#: Attributes of a convolution.
+CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
 
 class Microsoft(OpRun):  # type: ignore[misc]
@@ -114,8 +118,7 @@ class FusedConv(Microsoft):
     """Conv, another tensor added, then an activation."""
 
     def _run(self, x: Any, w: Any, b: Any = None, z: Any = None, **_: Any) -> tuple[Any]:
-        names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
-        result = run_standard("Conv", x, w, b, **self.set_attributes(names))
+        result = run_standard("Conv", x, w, b, **self.set_attributes(CONVOLUTION))
         kind, values = text(self.attribute("activation", "")), list(self.attribute("activation_params", []))
         return (activated(result if z is None else result + z, kind, values),)
 
@@ -139,9 +142,7 @@ class BiasSoftmax(Microsoft):
         # Inner: the bias has one entry for all places between the batch and `axis`, else one for all before `axis`.
         shape = [*bias.shape[: bias.ndim - (x.ndim - axis)], *[1] * x.ndim][:axis] if inner else [1] * axis
         total = x + bias.reshape([*shape, *x.shape[axis:]])
-        flat = total.reshape(*x.shape[:axis], -1)
-        raised = np.exp(flat - flat.max(axis=-1, keepdims=True))
-        return ((raised / raised.sum(axis=-1, keepdims=True)).reshape(x.shape).astype(x.dtype),)
+        return (softmax(total.reshape(*x.shape[:axis], -1), -1).reshape(x.shape).astype(x.dtype),)
 
 
 class MatMulNBits(Microsoft):
@@ -218,11 +219,6 @@ def activated(x: Any, kind: str, values: Sequence[float]) -> Any:
     if kind == "Clip":
         return np.clip(x, *(x.dtype.type(value) for value in known.values()))
     return run_standard(kind, x, **known)
-
-
-def text(value: Any) -> str:
-    """Return an attribute's text."""
-    return value.decode() if isinstance(value, bytes) else str(value)
 
 
 def _gelu(x: Any) -> Any:

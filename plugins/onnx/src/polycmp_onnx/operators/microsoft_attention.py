@@ -7,21 +7,17 @@ from typing import Any
 import numpy as np
 
 from polycmp_onnx.operators.microsoft import Microsoft, centred, normalised
+from polycmp_onnx.operators.microsoft_quantised import real
 
 
 class _Attending(Microsoft):
     """Common parts of attention operators; queries, keys and values are [batch, heads, length, size]."""
 
-    def heads_of(self, array: Any, heads: int) -> Any:
-        """Return [batch, length, heads * size] as [batch, heads, length, size]."""
-        return array.reshape(*array.shape[:2], heads, -1).transpose(0, 2, 1, 3)
-
     def attended(self, query: Any, key: Any, value: Any, bias: Any) -> Any:
         """Return softmax(scale query key^T + bias) value as [batch, length, heads * size]."""
         scale = self.attribute("scale", 0.0) or query.shape[-1] ** -0.5
         scores = np.matmul(query, key.swapaxes(-1, -2)) * query.dtype.type(scale)
-        mixed = np.matmul(softmax(scores + bias), value)
-        return mixed.transpose(0, 2, 1, 3).reshape(mixed.shape[0], mixed.shape[2], -1).astype(query.dtype)
+        return _side_by_side(np.matmul(softmax(scores + bias), value)).astype(query.dtype)
 
     def bias_of(self, mask: Any, shape: tuple[int, int, int], dtype: Any) -> Any:
         """Convert a mask into a bias of the scores.
@@ -45,6 +41,16 @@ class _Attending(Microsoft):
     def outputs(self) -> int:
         """Count the requested outputs."""
         return max((place + 1 for place, name in enumerate(self.onnx_node.output) if name), default=1)
+
+
+def heads_of(array: Any, heads: int) -> Any:
+    """Return [batch, length, heads * size] as [batch, heads, length, size]."""
+    return array.reshape(*array.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+
+
+def _side_by_side(mixed: Any) -> Any:
+    """Return [batch, heads, length, size] as [batch, length, heads * size]."""
+    return mixed.transpose(0, 2, 1, 3).reshape(mixed.shape[0], mixed.shape[2], -1)
 
 
 def softmax(scores: Any, more: Any = None) -> Any:
@@ -85,8 +91,6 @@ class Attention(_Attending):
     def _run(
         self, x: Any, weight: Any, bias: Any = None, mask: Any = None, past: Any = None, added: Any = None, **_: Any
     ) -> tuple[Any, ...]:
-        if self.attribute("do_rotary", 0) or self.attribute("past_present_share_buffer", 0):
-            raise NotImplementedError("do_rotary and past_present_share_buffer")
         product = np.matmul(x, weight)
         return self.of_product(product if bias is None else product + bias, mask, past, added)
 
@@ -98,11 +102,16 @@ class Attention(_Attending):
             mask: As `bias_of` takes it.
             past: Keys and values [2, batch, heads, length before, size]; None if there are none.
             added: Bias added to the scores; None for none.
+
+        Raises:
+            NotImplementedError: A rotation, or buffers that are shared.
         """
+        if self.attribute("do_rotary", 0) or self.attribute("past_present_share_buffer", 0):
+            raise NotImplementedError("do_rotary and past_present_share_buffer")
         heads = int(self.num_heads)
         width = product.shape[2] // 3
         sizes = self.attribute("qkv_hidden_sizes", None) or [width] * 3
-        query, key, value = (self.heads_of(part, heads) for part in np.split(product, np.cumsum(sizes)[:2], axis=-1))
+        query, key, value = (heads_of(part, heads) for part in np.split(product, np.cumsum(sizes)[:2], axis=-1))
         if past is not None:
             key, value = (np.concatenate(pair, axis=2) for pair in ((past[0], key), (past[1], value)))
         bias = self.bias_of(mask, (len(query), query.shape[2], key.shape[2]), product.dtype)
@@ -126,8 +135,6 @@ class QAttention(Attention):
         past: Any = None,
         **_: Any,
     ) -> tuple[Any, ...]:
-        if self.attribute("do_rotary", 0) or self.attribute("past_present_share_buffer", 0):
-            raise NotImplementedError("do_rotary and past_present_share_buffer")
         product = np.matmul(centred(x, x_zero), centred(weight, weight_zero))
         return self.of_product(product.astype(bias.dtype) * (x_scale * weight_scale) + bias, mask, past)
 
@@ -165,9 +172,9 @@ class MultiHeadAttention(_Attending):
         if query.ndim == 5:
             parts = [query[:, :, :, place].transpose(0, 2, 1, 3) for place in range(3)]
         elif key.ndim == 5:
-            parts = [self.heads_of(query, heads), *(key[:, :, :, place].transpose(0, 2, 1, 3) for place in range(2))]
+            parts = [heads_of(query, heads), *(key[:, :, :, place].transpose(0, 2, 1, 3) for place in range(2))]
         else:
-            parts = [part if part.ndim == 4 else self.heads_of(part, heads) for part in (query, key, value)]
+            parts = [part if part.ndim == 4 else heads_of(part, heads) for part in (query, key, value)]
         if bias is None:
             return parts
         widths = np.cumsum([part.shape[1] * part.shape[3] for part in parts])[:2]
@@ -212,7 +219,7 @@ class GroupQueryAttention(_Attending):
             size = query.shape[-1] // (heads + 2 * groups)
             query, key, value = np.split(query, [heads * size, (heads + groups) * size], axis=-1)
         queries, keys, values = (
-            self.heads_of(part, count) for part, count in ((query, heads), (key, groups), (value, groups))
+            heads_of(part, count) for part, count in ((query, heads), (key, groups), (value, groups))
         )
         count = queries.shape[2]
         ends = np.asarray(lengths).reshape(-1).astype(np.int64) + 1
@@ -238,7 +245,7 @@ class GroupQueryAttention(_Attending):
             raise NotImplementedError("sliding_window_cache and output_qk")
 
     def _attend(self, queries: Any, present: list[Any], starts: Any, ends: Any, added: Any, sink: Any) -> Any:
-        dtype, (batch, heads, count, size) = queries.dtype, queries.shape
+        dtype, (_, heads, count, size) = queries.dtype, queries.shape
         keys, values = (np.repeat(part, heads // part.shape[1], axis=1) for part in present)
         scores = np.matmul(queries, keys.swapaxes(-1, -2)) * dtype.type(self.attribute("scale", 0.0) or size**-0.5)
         cap = float(self.attribute("softcap", 0.0))
@@ -256,8 +263,7 @@ class GroupQueryAttention(_Attending):
         scores = np.where(seen[:, None], scores, np.finfo(dtype).min)
         smooth = dtype.type(0) if self.attribute("smooth_softmax", -1) == 1 else None
         extra = smooth if sink is None else np.asarray(sink, dtype).reshape(1, -1, 1, 1)
-        mixed = np.matmul(softmax(scores, extra), values)
-        return mixed.transpose(0, 2, 1, 3).reshape(batch, count, -1).astype(dtype)
+        return _side_by_side(np.matmul(softmax(scores, extra), values)).astype(dtype)
 
 
 def _widened(added: Any, length: int) -> Any:
@@ -306,7 +312,7 @@ class RotaryEmbedding(Microsoft):
             raise NotImplementedError("is_packed_batching and scale")
         turned = 2 * int(cosines.shape[1])
         heads = int(self.attribute("num_heads", 0)) or (x.shape[-1] // turned if x.ndim == 3 else x.shape[1])
-        array = x if x.ndim == 4 else x.reshape(*x.shape[:2], heads, -1).transpose(0, 2, 1, 3)
+        array = x if x.ndim == 4 else heads_of(x, heads)
         places = np.asarray(positions)
         if places.ndim == 1:
             places = np.broadcast_to(places + np.arange(array.shape[2]), (len(array), array.shape[2]))
@@ -358,7 +364,7 @@ class QEmbedLayerNormalization(EmbedLayerNormalization):
     ) -> tuple[Any, ...]:
         codes = (of_words, of_places, of_segments, gamma, beta)
         tables = [
-            None if code is None else centred(code, zero).astype(scale.dtype) * scale
+            None if code is None else real(code, scale, zero)
             for code, scale, zero in zip(codes, steps[:5], steps[5:10], strict=True)
         ]
         word, place, segment, scale, shift = tables

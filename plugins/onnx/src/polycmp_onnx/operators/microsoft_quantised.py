@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polycmp_onnx.operators.microsoft import Microsoft, centred, unpacked
+from polycmp_onnx.operators.microsoft import CONVOLUTION, Microsoft, centred, unpacked
 from polycmp_onnx.operators.standard import run_standard
 
 
@@ -136,9 +136,8 @@ class QLinearConv(Microsoft):
     """QLinearConv of tensors that may have their channels last."""
 
     def _run(self, x: Any, x_scale: Any, x_zero: Any, w: Any, *more: Any, **_: Any) -> Any:
-        names = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
         values = _channels_first(self, x)
-        result = run_standard("QLinearConv", values, x_scale, x_zero, w, *more, **self.set_attributes(names))
+        result = run_standard("QLinearConv", values, x_scale, x_zero, w, *more, **self.set_attributes(CONVOLUTION))
         return (_channels_back(self, result),)
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from polycmp_onnx.operators.microsoft import Microsoft, as_factor, dynamic_product, text
+from polycmp_onnx.operators import text
+from polycmp_onnx.operators.microsoft import Microsoft, as_factor, dynamic_product
 
 
 class DynamicQuantizeLSTM(Microsoft):

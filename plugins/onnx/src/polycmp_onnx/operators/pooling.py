@@ -42,8 +42,7 @@ class LpPool_1(OpRun):  # type: ignore[misc]
     """LpPool; ONNX's refuses some sizes, and leaves out rows."""
 
     def _run(self, x: Any, *, p: int = 2, **attributes: Any) -> tuple[Any]:
-        wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
-        total = _pooled(np.abs(wide) ** p, 0, np.add, _Windows(x.shape[2:], attributes))
+        total = _pooled(np.abs(_wide(x)) ** p, 0, np.add, _Windows(x.shape[2:], attributes))
         return ((total ** (1 / p)).astype(x.dtype),)
 
 
@@ -51,8 +50,7 @@ class GlobalLpPool_2(OpRun):  # type: ignore[misc]
     """GlobalLpPool, which ONNX lacks."""
 
     def _run(self, x: Any, *, p: int = 2) -> tuple[Any]:
-        wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
-        total = (np.abs(wide) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
+        total = (np.abs(_wide(x)) ** p).sum(axis=tuple(range(2, x.ndim)), keepdims=True)
         return ((total ** (1 / p)).astype(x.dtype),)
 
 
@@ -68,13 +66,18 @@ class AveragePool_19(OpRun):  # type: ignore[misc]
 
     def _run(self, x: Any, *, count_include_pad: int = 0, **attributes: Any) -> tuple[Any]:
         windows = _Windows(x.shape[2:], attributes)
-        wide = x.astype(np.float32) if x.dtype.itemsize < 4 else x
+        wide = _wide(x)
         total = _pooled(wide, 0, np.add, windows)
         real = np.ones((1, 1, *x.shape[2:]), wide.dtype)
         if count_include_pad:
             real = np.pad(real, windows.padding(windows.before, windows.after), constant_values=1)
             windows = windows.without_padding()
         return ((total / _pooled(real, 0, np.add, windows)).astype(x.dtype),)
+
+
+def _wide(x: Any) -> Any:
+    """Return data in a type in which it is summed: of at least 32 bits."""
+    return x.astype(np.float32) if x.dtype.itemsize < 4 else x
 
 
 class _Windows:

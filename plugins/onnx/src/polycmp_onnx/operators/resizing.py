@@ -169,13 +169,21 @@ def _kernel(at: Any, mode: str, scale: float, coefficient: float) -> tuple[Any, 
     if mode == "linear":
         weights = (1 - distances).clip(0)
     else:
-        a, d = coefficient, distances
-        near = ((a + 2) * d - (a + 3)) * d * d + 1
-        far = ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
-        weights = np.where(d <= 1, near, np.where(d < 2, far, 0.0))
+        far = np.where(distances < 2, cubic_far(distances, coefficient), 0.0)
+        weights = np.where(distances <= 1, cubic_near(distances, coefficient), far)
     if scale != 1:
         weights /= weights.sum(axis=1, keepdims=True)
     return (left[:, None] + offsets).astype(np.int64), weights
+
+
+def cubic_near(d: Any, a: float) -> Any:
+    """Return the cubic kernel of a coefficient at distances of at most 1."""
+    return ((a + 2) * d - (a + 3)) * d * d + 1
+
+
+def cubic_far(d: Any, a: float) -> Any:
+    """Return the cubic kernel of a coefficient at distances from 1 to 2."""
+    return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a
 
 
 class Pad_18(OpRun):  # type: ignore[misc]

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from onnx.reference.op_run import OpRun
 
+from polycmp_onnx.operators.resizing import cubic_far, cubic_near
+
 _MODES = {"bilinear": "linear", "bicubic": "cubic"}
 #: Coefficient of the cubic kernel, as PyTorch has it, to which the specification refers.
 _A = -0.75
@@ -53,7 +55,7 @@ def _taps(at: Any, size: int, mode: str, padding: str, is_aligned: bool) -> list
     if mode == "cubic":
         left = np.floor(place)
         share = place - left
-        weights = [_far(share + 1), _near(share), _near(1 - share), _far(2 - share)]
+        weights = [cubic_far(share + 1, _A), cubic_near(share, _A), cubic_near(1 - share, _A), cubic_far(2 - share, _A)]
         return [_inside(left + step, size, padding, low, high, weights[step + 1]) for step in (-1, 0, 1, 2)]
     if padding == "reflection":
         place = _reflected(place, low, high)
@@ -80,14 +82,6 @@ def _reflected(place: Any, low: float, high: float) -> Any:
     distance = np.abs(place - low)
     turns, rest = np.divmod(distance, high - low)
     return np.where(turns % 2 == 0, low + rest, high - rest)
-
-
-def _near(d: Any) -> Any:
-    return ((_A + 2) * d - (_A + 3)) * d * d + 1
-
-
-def _far(d: Any) -> Any:
-    return ((_A * d - 5 * _A) * d + 8 * _A) * d - 4 * _A
 
 
 class AffineGrid_20(OpRun):  # type: ignore[misc]

@@ -10,7 +10,8 @@ import numpy as np
 from onnx.reference.op_run import OpRun
 
 
-def _softmax(x: Any, axis: Any) -> Any:
+def softmax(x: Any, axis: Any) -> Any:
+    """Return the softmax along an axis."""
     shifted = np.exp(x - x.max(axis=axis, keepdims=True))
     return shifted / shifted.sum(axis=axis, keepdims=True)
 
@@ -38,7 +39,7 @@ class Softmax_11(OpRun):  # type: ignore[misc]
     """Softmax before opset 13; ONNX's has only the meaning of opset 13, over a single dimension."""
 
     def _run(self, x: Any, axis: int = 1) -> tuple[Any]:
-        return _flattened(_softmax, x, axis)
+        return _flattened(softmax, x, axis)
 
 
 class LogSoftmax_11(OpRun):  # type: ignore[misc]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from polycmp.command import examples, verbosity_params
 from polycmp.errors import ModelError, UsageError
@@ -14,9 +14,9 @@ from polycmp.spec import opt
 from polycmp_onnx.tools.frame import (
     OutsideSection,
     VerifySection,
+    form_of,
     model_argument,
     output_option,
-    refuse_to_overwrite_weights,
     tell,
 )
 from polycmp_onnx.tools.model_command import ModelCommand
@@ -62,13 +62,9 @@ def _convert(call: Invocation) -> int:
 
 def _write_onnx(call: Invocation, model: Model, output: Path) -> int:
     """Write a model of ONNX, of which it is made sure before it takes its place."""
-    from polycmp_onnx.save import Form, save
+    from polycmp_onnx.save import save
 
-    section = call.section(OutsideSection)
-    outside = section.save_external_data
-    if outside is not None:
-        refuse_to_overwrite_weights(model, output, outside or f"{output.name}.data")
-    form = Form(outside, section.external_data_size_threshold, not section.no_save_all_tensors_to_one_file)
+    form = form_of(call, model, output, call.section(OutsideSection).save_external_data)
     verification = None if call.section(VerifySection).no_verify else _verification(call, model)
     try:
         save(model.load("onnx"), str(output), form, verification)
@@ -170,18 +166,9 @@ def _writer(registry: Registry, output: str, convert_to: str) -> Contributed[Loa
     )
 
 
-#: Options of the loader `onnx` that say where a run saves the model; here `--output` and its section do.
-_SAVING: tuple[Any, ...] = (
-    "save",
-    "save_external_data",
-    "external_data_size_threshold",
-    "no_save_all_tensors_to_one_file",
-)
-
 convert_command = ModelCommand(
     "convert",
     _convert,
-    without=_SAVING,
     options=(ConvertSection, OutsideSection, VerifySection, "model", "data.input_shapes", "data.data_loader",
              "data.data_loader_script", "data.data_loader_func_name", "data.load_inputs", "log"),
     params=[model_argument(), output_option("Where to write."), *verbosity_params()],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -82,8 +84,7 @@ def make_model(seed: int = 0) -> onnx.ModelProto:
 
 def with_fault(model: onnx.ModelProto) -> onnx.ModelProto:
     """Return the network with one value of one weight changed, as a faulty conversion leaves it."""
-    faulty = onnx.ModelProto()
-    faulty.CopyFrom(model)
+    faulty = deepcopy(model)
     weight = next(item for item in faulty.graph.initializer if item.name == FAULTY)
     values = np.array(numpy_helper.to_array(weight))
     values.flat[0] += OFF

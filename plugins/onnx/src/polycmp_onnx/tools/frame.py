@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from polycmp.command import Invocation
     from polycmp.model import Model
     from polycmp_onnx.plugin import LoaderOptions
+    from polycmp_onnx.save import Form
     from polycmp_onnx.verify import Verification
 
 _LOG = logging.getLogger("polycmp")
@@ -179,18 +180,14 @@ def write(call: Invocation, model: Model, proto: Any, what: str = "", verificati
         FileError: The file cannot be written.
         UsageError: Weights of the original would be overwritten.
     """
-    from polycmp_onnx.save import Form, write_model
+    from polycmp_onnx.save import write_model
 
-    section, output = call.section(OutsideSection), Path(call.params["output"])
-    outside = section.save_external_data
+    output, outside = Path(call.params["output"]), call.section(OutsideSection).save_external_data
     if outside is None and _has_weights_outside(model):
         outside = ""
     if call.section(ReadSection).ignore_external_data:
         outside = None  # nothing was read that could be written elsewhere; the references stay
-    if outside is not None:
-        refuse_to_overwrite_weights(model, output, outside or f"{output.name}.data")
-    form = Form(outside, section.external_data_size_threshold, not section.no_save_all_tensors_to_one_file)
-    write_model(proto, output, form, verification)
+    write_model(proto, output, form_of(call, model, output, outside), verification)
     tell(output, what, verification)
     return 0
 
@@ -209,7 +206,27 @@ def tell(output: Path, what: str, verification: Verification | None) -> None:
         echo(visible(f"verified: {', '.join(verification.done)}"))
 
 
-def refuse_to_overwrite_weights(model: Model, output: Path, location: str) -> None:
+def form_of(call: Invocation, model: Model, output: Path, outside: str | None) -> Form:
+    """Return the form of the files that a command writes.
+
+    Args:
+        call: The call of a command with an `OutsideSection`.
+        model: The model that is read.
+        output: The file to write.
+        outside: The file for weights, as `--save-external-data` names it; None to keep them in the model.
+
+    Raises:
+        UsageError: The file for weights holds those of the model that is read.
+    """
+    from polycmp_onnx.save import Form
+
+    section = call.section(OutsideSection)
+    if outside is not None:
+        _refuse_to_overwrite_weights(model, output, outside or f"{output.name}.data")
+    return Form(outside, section.external_data_size_threshold, not section.no_save_all_tensors_to_one_file)
+
+
+def _refuse_to_overwrite_weights(model: Model, output: Path, location: str) -> None:
     """Refuse a file for weights that holds those of the model that is read.
 
     Raises:

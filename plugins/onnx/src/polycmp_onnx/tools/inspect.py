@@ -223,7 +223,6 @@ def _without_modes(words: Sequence[str]) -> list[str]:
 model_command = _InspectCommand(
     "model",
     _model,
-    without=("save", "save_external_data", "external_data_size_threshold", "no_save_all_tensors_to_one_file"),
     options=("model", "data.input_shapes", InspectSection, "log"),
     params=[model_argument(), *verbosity_params()],
     help="Show the inputs and outputs of MODEL and, with --show, its layers."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +10,9 @@ from polycmp.command import BackendCommand
 
 if TYPE_CHECKING:
     from polycmp.plugins import Registry
+
+#: Options of the loader `onnx` that say where a run saves the model: such a command writes it itself, or not at all.
+_SAVING = frozenset({"save", "save_external_data", "external_data_size_threshold", "no_save_all_tensors_to_one_file"})
 
 
 class ModelCommand(BackendCommand):
@@ -20,15 +23,11 @@ class ModelCommand(BackendCommand):
     Args:
         name: As for `BackendCommand`.
         run: As for `BackendCommand`.
-        without: Options of the loader `onnx` that it has no use for.
         kwargs: As for `BackendCommand`.
     """
 
-    def __init__(self, name: str, run: Any, *, without: Iterable[str] = (), **kwargs: Any) -> None:
-        super().__init__(
-            name, run, **{"plugins": ("runner", "loader", "data_loader"), "unfolded": ("loader",), **kwargs}
-        )
-        self._without = frozenset(without)
+    def __init__(self, name: str, run: Any, **kwargs: Any) -> None:
+        super().__init__(name, run, plugins=("runner", "loader", "data_loader"), unfolded=("loader",), **kwargs)
 
     def table_of(self, registry: Registry) -> Any:
         """Return its options."""
@@ -47,4 +46,4 @@ class ModelCommand(BackendCommand):
     def _takes(self, key: Any, sharing: Collection[str]) -> bool:
         if key.kind == "runner":
             return key.owner in sharing
-        return not (key.kind == "loader" and key.owner == "onnx" and key.field in self._without)
+        return not (key.kind == "loader" and key.owner == "onnx" and key.field in _SAVING)

@@ -148,13 +148,13 @@ def _insert(call: Invocation) -> int:
     attributes = parse_attributes(section.attrs)
     model = open_onnx(call)
 
-    def edit(proto: Any) -> str:
-        import onnx
+    is_unknown = not section.domain and not _known(section.op)
 
+    def edit(proto: Any) -> str:
         from polycmp_onnx.insert import insert_node
         from polycmp_onnx.shapes import note_shapes
 
-        if not section.domain and not onnx.defs.has(section.op):
+        if is_unknown:
             call.warn([f"ONNX has no operator {section.op!r}: --domain DOMAIN says whose it is"])
         insert_node(
             proto,
@@ -170,7 +170,7 @@ def _insert(call: Invocation) -> int:
             note_shapes(proto, allow_onnxruntime=not shapes.no_onnxruntime_shape_inference)
         return f"inserted {section.op}"
 
-    return change(call, model, edit, tolerant=not section.domain and not _known(section.op))
+    return change(call, model, edit, tolerant=is_unknown)
 
 
 def _known(op: str) -> bool:

@@ -108,8 +108,7 @@ def _attribute(value: str, text: str) -> Any:
         literal = ast.literal_eval(value)
     except (ValueError, SyntaxError):
         if value[:1] in {"[", "("}:
-            items = [_attribute(item.strip(), text) for item in split_list(value[1:-1])]
-            return items
+            return [_attribute(item.strip(), text) for item in split_list(value[1:-1])]
         return value
     if isinstance(literal, bool):
         return int(literal)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from polycmp.report.elements import Markup, join, tag
 from polycmp.sentences import cut
 from polycmp_report.page.layers import Layers, layers_of
+from polycmp_report.page.sections import card, scrolling
 from polycmp_report.surroundings import STEPS, Box, Diagram
 
 #: Width and height of a box, of the cell that it is in, and the margin around all, in pixels.
@@ -38,14 +39,8 @@ def diagram_card(diagram: Diagram, places: Mapping[str, str]) -> Markup:
     """
     more = f"; {diagram.left_out} more beside them are left out" if diagram.left_out else ""
     remark = f"up to {STEPS} operators before and after it, with the errors of their outputs{more}"
-    head = tag(
-        "div",
-        tag("h2", "The graph around ", tag("span", diagram.tensor, class_="name")),
-        tag("p", remark, class_="soft"),
-        class_="section-head",
-    )
-    scroll = tag("div", _svg(diagram, places), class_="scroll around", tabindex="0", role="region", aria_label="Graph")
-    return tag("section", head, scroll, class_="card")
+    title = join("The graph around ", tag("span", diagram.tensor, class_="name"))
+    return card(title, remark, scrolling(_svg(diagram, places), "scroll around", aria_label="Graph"))
 
 
 def _svg(diagram: Diagram, places: Mapping[str, str]) -> Markup:

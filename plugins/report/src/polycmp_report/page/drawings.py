@@ -119,8 +119,12 @@ def _mark(scale: _Scale, histogram: Histogram) -> Markup | None:
 
 def thumbnail(picture: Thumbnail) -> Markup:
     """Return a small picture."""
-    address = f"data:image/png;base64,{base64.b64encode(picture.png).decode()}"
-    return tag("img", src=address, alt=picture.text, title=picture.text, class_="thumbnail")
+    return tag("img", src=png_address(picture.png), alt=picture.text, title=picture.text, class_="thumbnail")
+
+
+def png_address(png: bytes) -> str:
+    """Return the address under which a page holds a picture itself."""
+    return f"data:image/png;base64,{base64.b64encode(png).decode()}"
 
 
 def bars(bar: Bar) -> Markup:

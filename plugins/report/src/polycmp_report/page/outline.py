@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from polycmp.report import BAD, AlongGraph, Measure, Place, figure
 from polycmp.report.elements import Markup, join, tag
-from polycmp_report.page.sections import breakable
+from polycmp_report.page.sections import breakable, card, scrolling
 
 #: Errors below this, relative, have no bar.
 _LEAST = 1e-9
@@ -107,16 +107,13 @@ def outline_card(series: AlongGraph, places: Mapping[str, str]) -> Markup:
     alone = sum(place.state == "skipped" for place in series.places)
     counted = f"; {alone} tensors have no counterpart" if alone else ""
     remark = f"{len(series.places) - alone} in the order of the graph, each module with its worst figures{counted}"
-    head = tag("div", tag("h2", "The graph by module"), tag("p", remark, class_="soft"), class_="section-head")
     texts, measures = len(series.headings), len(series.measures)
     columns = f"--texts: {max(texts, 1)}; --columns: repeat({max(texts, 1)}, 1.4fr) repeat({measures}, 88px)"
     names = [tag("span", series.name_title), *(tag("span", name) for name in series.headings or ("",))]
     titles = [tag("span", " ".join(filter(None, (item.title, item.unit))), class_="worth") for item in series.measures]
     body = tag("div", tag("div", *names, *titles, class_="line head"), *drawer.items(group, 0), style=columns)
-    scroll = tag(
-        "div", body, class_="scroll outline", tabindex="0", role="region", aria_label="The graph by module"
-    )  # fmt: skip
-    return tag("section", head, scroll, class_="card")
+    title = "The graph by module"
+    return card(title, remark, scrolling(body, "scroll outline", aria_label=title))
 
 
 class _Drawer:

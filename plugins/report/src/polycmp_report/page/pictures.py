@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 import struct
 import zlib
@@ -12,8 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.report import figure
-from polycmp.report.elements import Markup, join, tag
+from polycmp.report.elements import Markup, tag
+from polycmp_report.page.drawings import png_address
 from polycmp_report.page.error_views import NOTHING, Look
+from polycmp_report.page.sections import scrolling
 
 SIZE, HEIGHT, PAD = 220, 140, 6
 #: Colours from no error to the largest, as the ends and the middle of a scale that also the colour-blind can read.
@@ -73,7 +74,7 @@ def _image(look: Look) -> Markup:
     pixels = np.rint(np.sqrt(scaled) * (_EMPTY - 1)).astype(np.uint8)  # small errors shall be seen, too
     pixels[image == NOTHING] = _EMPTY
     pixels[np.isinf(image)] = _INFINITE
-    address = f"data:image/png;base64,{base64.b64encode(_png(pixels)).decode()}"
+    address = png_address(_png(pixels))
     rows, columns = image.shape
     words = f"Absolute error of {look.image_of}, at most {look.error:.3g}; infinite errors are red"
     return tag(
@@ -176,4 +177,4 @@ def _worst(look: Look) -> Markup:
         for item in look.worst
     ]
     table = tag("table", tag("thead", head), tag("tbody", *rows))
-    return tag("div", join(table), class_="worst", tabindex="0", role="region", aria_label="Worst elements")
+    return scrolling(table, "worst", aria_label="Worst elements")

@@ -168,10 +168,22 @@ def tools(result: Result) -> Markup | None:
     return tag("div", search, only, status, class_="tools scripted", role="search")
 
 
+def card(title: Markup | str, remark: Markup | str | None, *content: Markup | None, key: str | None = None) -> Markup:
+    """Return a part of the page under a title, beside which a remark may stand; the key is the title's place."""
+    said = remark if isinstance(remark, Markup) or not remark else tag("p", remark, class_="soft")
+    return tag(
+        "section", tag("div", tag("h2", title, id=key), said or None, class_="section-head"), *content, class_="card"
+    )
+
+
+def scrolling(content: Markup, kind: str, **named: str) -> Markup:
+    """Return what may be wider than the page in a frame that keys scroll, named for readers of screens."""
+    return tag("div", content, class_=kind, tabindex="0", role="region", **named)
+
+
 def facts_card(facts: Facts) -> Markup:
     """Return a list of facts as a card."""
-    head = tag("div", tag("h2", facts.title), class_="section-head")
-    return tag("section", head, tag("div", facts_list(facts.items), class_="callout"), class_="card")
+    return card(facts.title, None, tag("div", facts_list(facts.items), class_="callout"))
 
 
 def facts_list(items: tuple[Fact, ...]) -> Markup:

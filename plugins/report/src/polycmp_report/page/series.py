@@ -9,6 +9,7 @@ from polycmp.report import AlongGraph, Point, Series
 from polycmp.report.elements import Markup, join, tag
 from polycmp.sentences import cut
 from polycmp_report.page.modules import groups_of
+from polycmp_report.page.sections import card
 
 WIDTH, HEIGHT = 1160, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, 16, 28, 38
@@ -41,9 +42,7 @@ def series_card(series: Series, places: Mapping[str, str]) -> Markup:
         series: The series.
         places: The element with a row's details, by the row's name.
     """
-    remark = tag("p", series.remark, class_="soft") if series.remark else None
-    head = tag("div", tag("h2", series.title), remark, class_="section-head")
-    return tag("section", head, _legend(series), _svg(series, places), class_="card")
+    return card(series.title, series.remark, _legend(series), _svg(series, places))
 
 
 def _legend(series: Series) -> Markup | None:

@@ -23,7 +23,7 @@ from polycmp.report import (
 from polycmp.report.elements import Markup, escape, join, tag
 from polycmp_report.page.drawings import bars, histogram_svg, spark_svg, thumbnail
 from polycmp_report.page.pictures import pictures
-from polycmp_report.page.sections import breakable, facts_list, hint
+from polycmp_report.page.sections import breakable, card, facts_list, hint, scrolling
 
 #: Rows that fail, and rows that pass, which get their details; the one that the verdict names always does.
 DETAILED = {True: 100, False: 30}
@@ -76,7 +76,6 @@ def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int
     weightiest = next((state for state in ("failed", "error", "undecided", "blind") if state in bad), "passed")
     state = "failed" if table.problem else weightiest
     count = tag("p", table.summary, class_=f"count {state}") if table.summary else None
-    head = tag("div", tag("h2", _title(table), id=f"table-{number}"), count, class_="section-head")
     width = len(_headings(table))
     large = set(list(keys)[:HISTOGRAMS])
     seen = [index for index in keys if rows[index].looks.get("html") is not None]
@@ -98,8 +97,8 @@ def _section(table: Table, rows: list[Row], keys: Mapping[int, str], number: int
         class_="outputs",
         aria_labelledby=f"table-{number}",
     )
-    scroll = tag("div", section, class_="scroll", tabindex="0", role="region", aria_labelledby=f"table-{number}")
-    return tag("section", head, _problem(table.problem), scroll if rows else None, class_="card")
+    scroll = scrolling(section, "scroll", aria_labelledby=f"table-{number}")
+    return card(_title(table), count, _problem(table.problem), scroll if rows else None, key=f"table-{number}")
 
 
 def _title(table: Table) -> Markup:
@@ -218,14 +217,8 @@ def information(table: Table, number: int) -> Markup:
     head += [tag("th", table.drawing_title, scope="col", class_="bars")] if table.drawing_title else []
     head += [tag("th", table.reason_title, scope="col")] if table.reason_title else []
     body = tag("table", tag("thead", tag("tr", *head)), tag("tbody", *(_plain_row(row, table) for row in table.rows)))
-    title = tag("h2", _title(table), id=f"information-{number}")
-    remark = tag("p", table.summary, class_="soft") if table.summary else None
-    return tag(
-        "section",
-        tag("div", title, remark, class_="section-head"),
-        tag("div", body, class_="scroll", tabindex="0", role="region", aria_labelledby=f"information-{number}"),
-        class_="card",
-    )
+    key = f"information-{number}"
+    return card(_title(table), table.summary, scrolling(body, "scroll", aria_labelledby=key), key=key)
 
 
 def _plain_row(row: Row, table: Table) -> Markup:

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
+from polycmp.runner import all_cores
 from polycmp_suite.running.process import GRACE, CaseProcess
 from polycmp_suite.spec import Ended, Event, Job, Queue, Resources, Started, Tick
 
@@ -30,7 +31,7 @@ class LocalExecutor:
     """
 
     def __init__(self, resources: Resources) -> None:
-        self._jobs = resources.jobs or available_cores()
+        self._jobs = resources.jobs or all_cores()
         self._memory = resources.memory or total_memory()
         self._gpus = resources.gpus
         self._free = list(resources.gpus)
@@ -112,13 +113,6 @@ class LocalExecutor:
             process.kill()
         self._running.clear()
         self._idle.clear()
-
-
-def available_cores() -> int:
-    """Count the cores that this process may use."""
-    with suppress(AttributeError, OSError):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def total_memory() -> int:

@@ -153,7 +153,6 @@ SUITE_KEYS: Mapping[str, SuiteKey] = {
     "matrix": SuiteKey(table, {}, "Keys with a list of values for each: a case for every combination.", _MATRIX),
     "releases": SuiteKey(texts, (), "Releases of the first backend's runtime: a case for each.", _TEXTS),
 }
-"""`options` holds options of the command whose names are also keys of the suite."""
 
 FORBIDDEN: Mapping[str, str] = {
     "report": "the suite writes the reports of its cases itself; give --report to `polycmp suite`",

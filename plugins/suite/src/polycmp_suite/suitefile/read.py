@@ -45,11 +45,8 @@ def read_suite(path: str, registry: Registry, permissions: Permissions | None = 
             f"{path} is not valid TOML", why=str(error), hint="see docs/suites.md for an example"
         ) from error
     reader = _Reader(path, source, registry, permissions or Permissions())
-    cases = tuple(reader.cases(content))
-    reader.refuse_shared_files(cases)
-    reader.mistakes.complain()
-    name = content.get("name") or Path(path).stem
-    return Suite(name, path, str(reader.folder), cases)
+    cases = reader.cases(content)
+    return Suite(content.get("name") or Path(path).stem, path, str(reader.folder), cases)
 
 
 def read_folder(
@@ -87,9 +84,7 @@ def read_folder(
     shared = {"backend": list(backends), **({"config": settings} if settings else {})}
     named = [{"name": model} if stems[PurePath(model).with_suffix("")] > 1 else {} for model in models]
     tables = [{"model": model, **shared, **name} for model, name in zip(models, named, strict=True)]
-    cases = tuple(reader.cases({"case": tables}))
-    reader.refuse_shared_files(cases)
-    reader.mistakes.complain()
+    cases = reader.cases({"case": tables})
     return Suite(Path(path).resolve().name, path, str(reader.folder), cases)
 
 
@@ -111,7 +106,18 @@ class _Reader:
         self._lines = Lines(Place(0)) if source is None else find_lines(source)
         self._translator = Translator(registry, self.folder, permissions)
 
-    def cases(self, content: Mapping[str, Any]) -> Iterator[Case]:
+    def cases(self, content: Mapping[str, Any]) -> tuple[Case, ...]:
+        """Return the cases.
+
+        Raises:
+            UsageError: There are mistakes: all of them.
+        """
+        cases = tuple(self._cases(content))
+        self._refuse_shared_files(cases)
+        self.mistakes.complain()
+        return cases
+
+    def _cases(self, content: Mapping[str, Any]) -> Iterator[Case]:
         """Yield the cases, and record mistakes."""
         self._check_top(content)
         tables = content.get("case", [])
@@ -128,7 +134,7 @@ class _Reader:
         for number, table in enumerate(tables):
             yield from self._cases_of(table, defaults, self._place(number))
 
-    def refuse_shared_files(self, cases: Sequence[Case]) -> None:
+    def _refuse_shared_files(self, cases: Sequence[Case]) -> None:
         """Record as a mistake where a case writes a file that another case reads or writes."""
         writers: dict[Path, Case] = {}
         for case in cases:

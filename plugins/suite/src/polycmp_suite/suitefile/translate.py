@@ -1,4 +1,4 @@
-"""Permissions of a suite file: the code that its cases may name, and the places where they may write."""
+"""Cases of the settings in a suite file: their command lines, files, requirements and limits."""
 
 from __future__ import annotations
 

@@ -8,6 +8,7 @@ import logging
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -142,14 +143,13 @@ def _with_kernel_shapes(model: onnx.ModelProto) -> onnx.ModelProto:
     """
     import onnx
 
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    shapes = {tensor.name: tuple(tensor.dims) for tensor in copy.graph.initializer}
-    for node in copy.graph.node:
+    shaped = deepcopy(model)
+    shapes = {tensor.name: tuple(tensor.dims) for tensor in shaped.graph.initializer}
+    for node in shaped.graph.node:
         known = {attribute.name for attribute in node.attribute}
         if node.op_type in {"Conv", "ConvTranspose"} and "kernel_shape" not in known and node.input[1] in shapes:
             node.attribute.append(onnx.helper.make_attribute("kernel_shape", shapes[node.input[1]][2:]))
-    return copy
+    return shaped
 
 
 def _quantization() -> ModuleType:

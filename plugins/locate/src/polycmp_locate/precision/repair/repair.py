@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -98,10 +99,7 @@ def _search(order: Sequence[int], suspects: Sequence[int], trials: Trials, ratio
 
 def _open_inputs(setup: Setup, cases: Cases) -> list[Correction]:
     """Declare the source's input shapes where the model's own refuse the feed; return the changes."""
-    import onnx
-
-    model = onnx.ModelProto()
-    model.CopyFrom(setup.mixer.reduced)
+    model = deepcopy(setup.mixer.reduced)
     source = {value.name: value for value in setup.exact.graph.input}
     changes = []
     for value in model.graph.input:
