@@ -88,6 +88,24 @@ def logarithm(kind: int) -> onnx.ModelProto:
     return graph_model(nodes, [("x", FLOAT, [64, 64])], [("y", FLOAT, [64, 64])], weights)
 
 
+def squares(seed: int) -> onnx.ModelProto:
+    """Return x -> MatMul, its square, TopK of 8 of 64: kernels of a wider type choose before they round."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["m"], name="m"),
+        helper.make_node("Mul", ["m", "m"], ["q"], name="q"),
+        helper.make_node("Add", ["q", "b"], ["scores"], name="scores"),
+        helper.make_node("TopK", ["scores", "k"], ["best", "places"], name="places"),
+        helper.make_node("Cast", ["places"], ["y"], name="y", to=FLOAT),
+    ]
+    random = np.random.default_rng(seed)
+    weights = [
+        ("w", (random.standard_normal((32, 64)) / 8).astype(np.float16)),
+        ("b", (random.standard_normal(64) / 512).astype(np.float16)),
+        ("k", np.array([8], np.int64)),
+    ]
+    return graph_model(nodes, [("x", HALF, [64, 32])], [("y", FLOAT, [64, 8])], weights)
+
+
 @pytest.fixture
 def ask(polycmp, tmp_path):
     """Run a command with a file in float16 and its source."""
@@ -163,3 +181,11 @@ def test_how_many_scores_are_kept_is_a_decision(ask, backend, more):
     assert "UNDECIDED   y" in done.out
     assert "UNDECIDED   places" in done.out
     assert "FAIL" not in done.out
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_equal_scores_of_a_file_that_a_wider_type_tells_apart_accuse_nobody(polycmp, tmp_path, seed):
+    onnx.save(squares(seed), tmp_path / "squares.onnx")
+    done = polycmp("locate", "squares.onnx", "-b", "onnxrt", "-b", "onnx")
+    assert done.status == 0, done.out
+    assert "NO FAULT" in done.out
