@@ -33,25 +33,6 @@ def make_loader(source: Any, options: None) -> OpenvinoModel:
     return OpenvinoModel(source)
 
 
-def holds_half_weights(path: str) -> bool:
-    """Return whether a file holds weights in float16 that it widens before they are used; not what cannot be read."""
-    try:
-        root = ElementTree.parse(path).getroot()
-    except (ElementTree.ParseError, OSError, UnicodeDecodeError):
-        return False  # whoever runs it says why
-    layers = {layer.get("id"): layer for layer in root.iter("layer")}
-    return any(
-        _type_of(layers.get(edge.get("from-layer")), "Const", "element_type") == "f16"
-        and _type_of(layers.get(edge.get("to-layer")), "Convert", "destination_type") in {"f32", "f64"}
-        for edge in root.iter("edge")
-    )
-
-
-def _type_of(layer: ElementTree.Element | None, kind: str, attribute: str) -> str | None:
-    data = layer.find("data") if layer is not None and layer.get("type") == kind else None
-    return None if data is None else data.get(attribute)
-
-
 def describe(source: str, options: None) -> ModelDescription:
     """Return names, types and shapes of inputs and outputs, read from the `.xml` file alone.
 

@@ -168,7 +168,7 @@ class OpenvinoTools(RunnerTools):
 
     def precision(self, model: ModelHandle, options: Any) -> str:
         """Return the coarsest type that it calculates in by its options, or that a file's weights were rounded to."""
-        from polycmp_openvino.ir import holds_half_weights
+        from polycmp_openvino.halves import holds_half_weights
 
         asked = super().precision(model, options)
         is_coarser = asked not in {"", "float32"} or model.kind != "openvino-ir"

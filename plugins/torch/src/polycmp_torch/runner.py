@@ -197,7 +197,7 @@ class TorchRunner(Runner):
 
 def _same(one: Any, two: Any) -> bool:
     """Return whether two tensors hold the same numbers, NaN among them."""
-    return one.shape == two.shape and bool(((one == two) | ((one != one) & (two != two))).all())
+    return one.shape == two.shape and bool(((one == two) | (one.isnan() & two.isnan())).all())
 
 
 def _reason(error: Exception) -> str:
