@@ -111,6 +111,7 @@ class JaxRunner(Runner):
             return
         if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
             return
+        self._overflows = True
         with suppress(Exception), self._settings(True):  # it is a remark: many a function has no other type
             wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
             for name, value in named_leaves(self._jax, self._model.call(*wide), "output"):
@@ -119,12 +120,12 @@ class JaxRunner(Runner):
                     continue
                 beyond = places & np.isfinite(found)
                 if beyond.any():
-                    self._overflows = True
                     self.notes.append(
                         f"a number inside is beyond float32: {beyond.sum()} of {beyond.size} elements of {name!r} are "
                         f"infinite or NaN here, of which float64 makes {found[beyond][0]:.6g} first; XLA leaves out "
                         "what it simplifies, as of log(exp(x)), so a run that holds what float64 makes is not wrong"
                     )
+                    return
 
     @contextmanager
     def _settings(self, wide: bool) -> Iterator[None]:

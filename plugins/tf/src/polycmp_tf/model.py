@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
 from polycmp_tf.left_open import find_left_open
 from polycmp_tf.lite import LiteModel, read_part
+from polycmp_tf.overflow import find_overflows
 from polycmp_tf.plugin import Options
 
 #: Node types that no one reads in a graph and that are no outputs all the same.
@@ -68,6 +70,7 @@ class GraphModel:
         keep: Objects that have to live as long as the function.
         left_open: Tells of a feed which results are left open; None where none can be.
         assigned: Variables of a function that assigns some.
+        overflows: Tells of a feed and of what it made where a number inside was beyond float32.
 
     Attributes:
         inputs: Inputs of the function.
@@ -86,9 +89,11 @@ class GraphModel:
         keep: Any = None,
         left_open: Callable[[Mapping[str, Any]], list[str]] | None = None,
         assigned: Sequence[Any] = (),
+        overflows: Callable[[Mapping[str, Any], Mapping[str, Any]], list[str] | None] | None = None,
     ) -> None:
         self._tf = tf
         self._assigned = assigned
+        self._overflows = overflows
         self._function = function
         self.notes: list[str] = []
         self._left_open = left_open
@@ -118,6 +123,9 @@ class GraphModel:
                 "a file without state cannot"
             )
         self._assigned = ()
+        if self._overflows is not None and (told := self._overflows(feed, outputs)) is not None:
+            self.notes += told
+            self._overflows = None
         return outputs
 
 
@@ -244,7 +252,8 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
 
     called = tf.function(function, jit_compile=True) if options.xla else function
     left_open = find_left_open(tf, concrete) if options.xla else None
-    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open, _assigned_in(concrete))
+    overflows = partial(find_overflows, tf, concrete)
+    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open, _assigned_in(concrete), overflows)
 
 
 def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:

@@ -15,8 +15,9 @@ from polycmp_torch.gradients import can_record, gradients_of
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.options import Options
+from polycmp_torch.overflow import find_overflows
 from polycmp_torch.unwritten import find_unwritten
-from polycmp_torch.values import OwnedMemory, flatten, to_torch
+from polycmp_torch.values import OwnedMemory, flatten, same_numbers, to_torch
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -75,6 +76,7 @@ class TorchRunner(Runner):
         self._held = {name: buffer.detach().clone() for name, buffer in buffers}
         self._contiguous, self._draws = True, False
         self._module: Any = module
+        self._overflows = False
         self._first: tuple[list[Any], dict[str, Any]] | None = None
         self._model = model
 
@@ -125,6 +127,10 @@ class TorchRunner(Runner):
             raise BackendError("the module failed", whose=self.name, why=_reason(error)) from error
         self._draws = self._draws or not torch.equal(seeded, self._random_state())
         self._tell_state()
+        if not self._overflows and not self._draws:
+            told = find_overflows(torch, self._module, places, keywords, returned)
+            self._overflows = told is not None
+            self.notes += told or []
         memory = OwnedMemory([*feed.values(), *self._weights])
         outputs = {name: self._typed(name, memory.alone(value)) for name, value in self._named(returned)}
         return outputs | {f"{name}.grad": memory.alone(gradient) for name, gradient in gradients.items()}
@@ -155,7 +161,11 @@ class TorchRunner(Runner):
         """Note, after the first call, which buffers the module changed."""
         held, self._held = self._held, {}
         now = dict(self._module.named_buffers()) if held else {}
-        kept = [repr(name) for name, value in held.items() if name in now and not _same(now[name], value)]
+        kept = [
+            repr(name)
+            for name, value in held.items()
+            if name in now and not (now[name].shape == value.shape and same_numbers(now[name], value).all())
+        ]
         if kept:
             self.notes.append(
                 f"the module keeps {', '.join(kept)} from one call to the next: it may answer otherwise to the same "
@@ -193,11 +203,6 @@ class TorchRunner(Runner):
             self._torch.compiler.reset()
         self._model = self._call = self._module = self._first = None
         self._weights, self._parameters = [], {}
-
-
-def _same(one: Any, two: Any) -> bool:
-    """Return whether two tensors hold the same numbers, NaN among them."""
-    return one.shape == two.shape and bool(((one == two) | (one.isnan() & two.isnan())).all())
 
 
 def _reason(error: Exception) -> str:

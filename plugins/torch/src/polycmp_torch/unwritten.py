@@ -1,7 +1,7 @@
 """Memory that a module returns without having written it, as `torch.empty` makes it.
 
-It is seen by two runs in eager mode: PyTorch fills such memory with NaN, or the largest whole number, where it is asked
-to be deterministic. What it holds otherwise is nobody's result: it differs between compilers, and between runs.
+It is seen by two runs in eager mode that find zeros and ones in such memory. What it holds otherwise is nobody's
+result: it differs between compilers, and between runs.
 """
 
 from __future__ import annotations
@@ -9,9 +9,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from math import isnan
 from typing import Any
 
-from polycmp_torch.values import flatten
+from polycmp_torch.values import flatten, same_numbers
+
+#: PyTorch's operators that make tensors which they do not write.
+_MAKING = frozenset({"empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided"})
 
 
 def find_unwritten(torch: Any, module: Any, places: Sequence[Any], keywords: Mapping[str, Any]) -> list[str]:
@@ -24,47 +28,45 @@ def find_unwritten(torch: Any, module: Any, places: Sequence[Any], keywords: Map
         keywords: What it is called with by name.
     """
 
-    def returned() -> dict[str, Any]:
+    def returned(value: float) -> dict[str, Any]:
         inputs = [tensor.clone() for tensor in places]
         named = {name: tensor.clone() for name, tensor in keywords.items()}
-        return {name or "output": value.clone() for name, value in flatten(module(*inputs, **named))}
+        with filling(torch, value):
+            return {name or "output": tensor.clone() for name, tensor in flatten(module(*inputs, **named))}
 
     with suppress(Exception), warnings.catch_warnings(), _unchanged(torch, module):
         warnings.simplefilter("ignore")
         state = torch.get_rng_state()
-        plain = returned()
+        zeros = returned(0)
         torch.set_rng_state(state)
-        with _filling(torch):
-            filled = returned()
-        return [remark for name, value in plain.items() if (remark := _told(torch, name, value, filled[name]))]
+        ones = returned(1)
+        counts = {name: int((~same_numbers(value, ones[name])).sum()) for name, value in zeros.items()}
+        return [
+            f"{count} of {zeros[name].numel()} elements of {name!r} are memory that nobody wrote, as torch.empty makes "
+            "it: they differ between compilers and runs, and none is wrong"
+            for name, count in counts.items()
+            if count
+        ]
     return []
 
 
-def _told(torch: Any, name: str, plain: Any, filled: Any) -> str:
-    if plain.dtype == torch.bool or plain.is_complex():
-        return ""
-    if plain.is_floating_point():
-        places = filled.isnan() & ~plain.isnan()
-    else:
-        largest = torch.iinfo(plain.dtype).max
-        places = (filled == largest) & (plain != largest)
-    count = int(places.sum())
-    if not count:
-        return ""
-    return (
-        f"{count} of {places.numel()} elements of {name!r} are memory that nobody wrote, as torch.empty makes it: "
-        "they differ between compilers and runs, and none is wrong"
-    )
+def filling(torch: Any, value: float) -> Any:
+    """Return a context in which memory that nobody wrote holds one number; NaN is 0 in whole numbers.
 
+    Args:
+        torch: The module `torch`.
+        value: The number.
+    """
+    from torch.utils._python_dispatch import TorchDispatchMode
 
-@contextmanager
-def _filling(torch: Any) -> Iterator[None]:
-    before = torch.are_deterministic_algorithms_enabled(), torch.is_deterministic_algorithms_warn_only_enabled()
-    torch.use_deterministic_algorithms(True, warn_only=True)
-    try:
-        yield
-    finally:
-        torch.use_deterministic_algorithms(before[0], warn_only=before[1])
+    class Filling(TorchDispatchMode):  # type: ignore[misc]
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            result = func(*args, **(kwargs or {}))
+            if func.__name__.partition(".")[0] in _MAKING:
+                result.fill_(0 if isnan(value) and not result.is_floating_point() else value)
+            return result
+
+    return Filling()
 
 
 @contextmanager

@@ -138,3 +138,8 @@ def address(tensor: Any) -> tuple[str, int]:
         return str(tensor.device), tensor.untyped_storage().data_ptr()
     except (NotImplementedError, RuntimeError):  # sparse and lazy tensors have no memory of this form
         return "", id(tensor)
+
+
+def same_numbers(one: Any, two: Any) -> Any:
+    """Return which numbers of two tensors of one shape are equal, NaN among them."""
+    return (one == two) | (one.isnan() & two.isnan())
