@@ -30,9 +30,10 @@ def find_overflows(
         keywords: What it was called with by name.
         returned: The tensors that it returned, with their names.
     """
+    kinds = {torch.float32, torch.float16, torch.bfloat16}
 
     def is_lost(tensor: Any) -> bool:
-        return bool(tensor.is_floating_point() and tensor.dtype != torch.float64 and not tensor.isfinite().all())
+        return tensor.dtype in kinds and not bool(tensor.isfinite().all())
 
     def widened(tensor: Any) -> Any:
         return tensor.double() if tensor.is_floating_point() else tensor.clone()

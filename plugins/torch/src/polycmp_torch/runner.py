@@ -17,7 +17,7 @@ from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, impo
 from polycmp_torch.options import Options
 from polycmp_torch.overflow import find_overflows
 from polycmp_torch.unwritten import find_unwritten
-from polycmp_torch.values import OwnedMemory, flatten, same_numbers, to_torch
+from polycmp_torch.values import OwnedMemory, flatten, is_changed, to_torch
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -161,11 +161,7 @@ class TorchRunner(Runner):
         """Note, after the first call, which buffers the module changed."""
         held, self._held = self._held, {}
         now = dict(self._module.named_buffers()) if held else {}
-        kept = [
-            repr(name)
-            for name, value in held.items()
-            if name in now and not (now[name].shape == value.shape and same_numbers(now[name], value).all())
-        ]
+        kept = [repr(name) for name, value in held.items() if name in now and is_changed(value, now[name])]
         if kept:
             self.notes.append(
                 f"the module keeps {', '.join(kept)} from one call to the next: it may answer otherwise to the same "
