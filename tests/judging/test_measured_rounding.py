@@ -12,6 +12,7 @@ import pytest
 from in_parts import a_few
 from ml_dtypes import bfloat16
 from onnx import TensorProto, helper, numpy_helper
+from onnx.reference import ReferenceEvaluator
 from small_models import graph_model
 
 FLOAT = TensorProto.FLOAT
@@ -238,6 +239,22 @@ def test_saved_outputs_can_be_judged_with_a_backend_beside_them(polycmp, model):
     assert done.status == 0, done.out + done.err
     done = polycmp("run", "--load-outputs", "o.npz", "--load-outputs", "o.npz", *AUTO)
     assert (done.status, "needs a backend" in done.err) == (2, True), done.err
+
+
+def test_saved_outputs_of_another_name_are_judged_by_the_same_bound(polycmp, model):
+    """pytorch#188430: the candidate's model was asked for the saved output's name, so nothing was measured."""
+    x = RNG.standard_normal((3, 64)).astype(np.float32)
+    y = ReferenceEvaluator(model).run(None, {"x": x})[0] * np.float32(1.001)
+    np.savez("x.npz", x=x)
+    reasons = []
+    for name, words in (("y", ()), ("z", ("--map-output", "y=z"))):
+        np.savez("saved.npz", **{name: y})
+        done = polycmp(
+            "run", model, "-b", "onnxrt", "--load-inputs", "x.npz", "--load-outputs", "saved.npz", *words, *AUTO
+        )
+        reasons.append(verdict(done)["reason"])
+    assert "measured with onnxrt" in reasons[0]
+    assert reasons[1] == reasons[0]
 
 
 @pytest.mark.parametrize("seed", ["0", "2", "3"])

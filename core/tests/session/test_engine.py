@@ -95,7 +95,7 @@ def test_saved_runs_go_on_where_live_ones_end(run):
 
 def test_a_difference_of_a_backend_that_may_round_more_says_so(run):
     _, report = run("-b", "toy:name=fast,fast,fault=add,at=y,amount=0.5", "-b", "plain")
-    assert "fast may calculate in bfloat16, which rounds by up to 0.004 relative" in notes_of(report)
+    assert "fast may round to bfloat16, by up to 0.004 relative" in notes_of(report)
     _, report = run("-b", "toy:name=fast,fast", "-b", "plain")
     assert "may calculate" not in notes_of(report)
 

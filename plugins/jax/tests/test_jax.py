@@ -174,3 +174,32 @@ def test_a_program_is_shown_as_text(folder, capsys):
     assert polycmp("inspect", "model", "net.jax") == 0
     text = printed(capsys)
     assert "input_0" in text and "stablehlo.dot_general" in text
+
+
+def logarithm_of_exponential(x):
+    return jnp.log(jnp.exp(x))
+
+
+@pytest.mark.parametrize(
+    ("function", "x", "options", "is_told"),
+    [
+        (logarithm_of_exponential, [1, 89, 100], {"jit": False}, True),
+        (logarithm_of_exponential, [1, 89, 100], {}, False),
+        (lambda x: jnp.sqrt(x * x) / 3, [1e30, 2], {"jit": False}, True),
+        (jnp.log, [0, 1], {"jit": False}, False),
+        (lambda x: jnp.exp(x * jnp.nan), [0, 1], {"jit": False}, False),
+        (logarithm_of_exponential, [1, np.inf], {"jit": False}, False),
+        (logarithm_of_exponential, [1, 89], {"jit": False, "x64": True}, False),
+    ],
+)
+def test_numbers_beyond_float32_inside_are_told(function, x, options, is_told):
+    """jax#38099: log of exp of 89 is infinite, and 89 where XLA leaves both out; what float64 makes tells which."""
+    from polycmp.tensors import TensorMetadata
+    from polycmp_jax.model import JaxModel
+
+    model = JaxModel(function, TensorMetadata().add("x", np.float32, (len(x),)))
+    with JaxRunner(lambda: model, options=Options(**options)) as runner:
+        runner.infer({"x": np.array(x, np.float32)})
+        told = [note for note in runner.notes if "float64" in note]
+    assert bool(told) == is_told
+    assert all("a number inside is beyond float32" in note for note in told)

@@ -229,6 +229,17 @@ def test_weights_that_a_file_holds_in_half_precision_are_told(tmp_path, monkeypa
         assert ("in float16, rounded once to that type" in printed(capsys)) is half
 
 
+@pytest.mark.parametrize(("weight", "half", "status"), [(1.0, True, 0), (1.02, True, 1), (1.0001, False, 1)])
+def test_weights_in_half_precision_are_judged_as_such(tmp_path, monkeypatch, weight, half, status):
+    """openvino#30041: a saved model was said to differ for the float16 that save_model writes."""
+    monkeypatch.chdir(tmp_path)
+    onnx.save(network(), "m.onnx")
+    onnx.save(network(scale=weight), "other.onnx")
+    openvino.save_model(openvino.Core().read_model("other.onnx"), "saved.xml", compress_to_fp16=half)
+    words = ("-b", "openvino:model=saved.xml", "-b", "onnxrt", "--input-shapes", "x:[64,8]")
+    assert polycmp("run", "m.onnx", *words) == status
+
+
 def test_strings_are_refused_before_they_end_the_process():
     with pytest.raises(BackendError, match="input 'x' holds strings"):
         OpenvinoRunner(identity(TensorProto.STRING)).activate()

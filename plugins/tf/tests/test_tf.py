@@ -425,6 +425,53 @@ def test_weights_in_float16_are_no_fault(folder):
     assert main(["run", "half.tflite", "net.tflite", "-b", "tf"]) == 0
 
 
+def test_numbers_beyond_float32_inside_are_told(tmp_path, monkeypatch, capfd):
+    """xla#42732 and jax#38099: log of exp of 89 is infinite in eager mode, and 89 where XLA leaves out both."""
+    monkeypatch.chdir(tmp_path)
+    code = """
+import tensorflow as tf
+class Both(tf.Module):
+    def __init__(self, function):
+        super().__init__()
+        self.function, self.one = function, tf.Variable(1.0)
+    @tf.function(input_signature=[tf.TensorSpec((3,), tf.float32, name="x")])
+    def __call__(self, x):
+        return {"y": self.function(x * self.one), "z": x}
+tf.saved_model.save(Both(lambda x: tf.math.log(tf.exp(x))), "beyond")
+tf.saved_model.save(Both(tf.math.log), "pole")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    np.savez("x.npz", x=np.array([0, 1, 89], np.float32))
+    for name, is_told in (("beyond", True), ("pole", False)):
+        main(["run", name, "-b", "tf:xla", "-b", "tf", "--load-inputs", "x.npz"])
+        said = " ".join(capfd.readouterr().out.split())
+        assert ("tf: a number inside is beyond float32: 1 of 3 elements of 'y'" in said) == is_told, said
+        assert "tf:xla: a number inside" not in said
+
+
+def test_values_that_a_model_keeps_for_its_next_call_are_told(tmp_path, monkeypatch, capfd):
+    """keras-onnx#676: a stateful LSTM answered otherwise the second time, and nobody said why."""
+    monkeypatch.chdir(tmp_path)
+    code = """
+import tensorflow as tf
+class Sum(tf.Module):
+    def __init__(self, share):
+        super().__init__()
+        self.total, self.share = tf.Variable([0.0, 0.0], name="total"), share
+    @tf.function(input_signature=[tf.TensorSpec((2,), tf.float32, name="x")])
+    def __call__(self, x):
+        return {"y": self.total.assign_add(self.share * x) + x}
+tf.saved_model.save(Sum(1.0), "kept")
+tf.saved_model.save(Sum(0.0), "same")
+"""
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+    np.savez("x.npz", x=np.ones(2, np.float32))
+    for name, is_told in (("kept", True), ("same", False)):
+        main(["run", name, "-b", "tf", "--load-inputs", "x.npz"])
+        said = " ".join(capfd.readouterr().out.split())
+        assert ("keeps 'total' from one call to the next" in said) == is_told, said
+
+
 def test_xla_says_which_results_are_left_open_of_what_it_was_fed(tmp_path, monkeypatch, capfd):
     """tensorflow#57029 and #126212: a shift by less than nothing, and integers of NaN, are no fault of either mode."""
     monkeypatch.chdir(tmp_path)

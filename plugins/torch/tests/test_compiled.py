@@ -12,6 +12,7 @@ from polycmp.tensors import TensorMetadata
 from polycmp_torch import TorchModel, TorchRunner
 from polycmp_torch.compiled import OPTIMIZATIONS, compile_arguments, optimizations
 from polycmp_torch.options import Options
+from polycmp_torch.unwritten import find_unwritten
 
 torch = pytest.importorskip("torch", reason="needs PyTorch: make test-torch")
 
@@ -125,6 +126,92 @@ def test_a_module_that_draws_random_numbers_says_so(net, tmp_path, capsys):
     assert "torch: the module draws random numbers, others in each backend and run" in printed
     assert "-b torch:compile,fallback_random draws those of the module uncompiled" in printed
     assert main(["run", *net, "-b", "torch:compile,fallback_random", "-b", "torch"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("returned", "is_told"),
+    [
+        ("torch.empty_like(x)", True),
+        ("torch.cat([x, torch.empty(2, 8)])", True),
+        ("torch.empty(2, 8, dtype=torch.int32)", True),
+        ("torch.empty(2, 8, dtype=torch.bool)", True),
+        ("x.new_empty(2, 8) + torch.nan", False),
+        ("torch.empty_like(x).copy_(x)", False),
+        ("torch.empty_like(x).fill_(3)", False),
+        ("x / (x - x)", False),
+        ("x.log() + torch.rand(4, 8)", False),
+    ],
+)
+def test_memory_that_nobody_wrote_is_told(returned, is_told):
+    """pytorch#113272: what empty_like holds differs under torch.compile, and is nobody's result."""
+
+    class Net(torch.nn.Module):
+        def forward(self, x):
+            return eval(returned)
+
+    module, x = Net(), torch.full((4, 8), -1.0)
+    assert bool(find_unwritten(torch, module, [x], {})) == is_told
+
+
+def test_a_compiled_module_says_what_nobody_wrote(net, tmp_path, capsys):
+    (tmp_path / "net.py").write_text(SCRIPT.replace("torch.relu(x - 0.5) * 2 + 1", "torch.empty_like(x)"))
+    main(["run", *net, "-b", "torch:compile", "-b", "torch"])
+    assert "32 of 32 elements of 'y' are memory that nobody wrote" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize(
+    ("returned", "kind", "is_told"),
+    [
+        ("x.exp().log()", torch.float32, True),
+        ("x.square().sqrt()", torch.float16, True),
+        ("self.scale * x.exp() / self.scale", torch.bfloat16, True),
+        ("(x - x).log()", torch.float32, False),
+        ("x.exp().log() * torch.nan", torch.float32, False),
+        ("x.exp().log()", torch.float64, False),
+        ("torch.full_like(x, torch.nan)", torch.float32, False),
+    ],
+)
+def test_numbers_beyond_the_type_inside_are_told(returned, kind, is_told):
+    """As of jax#38099: infinite in eager mode, and a number where a compiler keeps float32, or leaves steps out."""
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("scale", torch.tensor(1e-3))
+
+        def forward(self, x):
+            return eval(returned)
+
+    model = TorchModel(Net().to(kind), TensorMetadata().add("x", None, (2,)))
+    x = np.array([1, 300], np.float64)
+    with TorchRunner(lambda: model, options=Options(dtype=str(kind).removeprefix("torch."))) as runner:
+        runner.infer({"x": x.astype(np.float32) if kind != torch.float64 else x})
+        told = [note for note in runner.notes if "a number inside is beyond" in note]
+    assert bool(told) == is_told, told
+
+
+def test_buffers_that_a_module_changes_are_told(net, tmp_path, capsys):
+    script = """
+import torch
+
+class Net(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("state", torch.zeros(8))
+        self.register_buffer("coarse", torch.zeros(8).to(torch.float8_e4m3fn))
+
+    def forward(self, x):
+        self.state += x.sum(0) * SHARE
+        return x + self.state
+
+def load_model():
+    return Net().eval(), {"x": torch.ones(4, 8)}
+"""
+    for share, is_told in (("1", True), ("0", False)):
+        (tmp_path / "net.py").write_text(script.replace("SHARE", share))
+        main(["run", *net, "-b", "torch"])
+        said = " ".join(capsys.readouterr().out.split())
+        assert ("keeps 'state' from one call to the next" in said) == is_told, said
 
 
 def test_a_search_names_the_random_numbers_and_not_the_compiler(net, tmp_path, capsys):

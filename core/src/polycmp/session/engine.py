@@ -386,7 +386,7 @@ class _Session:
             if result.label in concerned and result.precision:
                 unit = f"{UNITS[result.precision]:.1g}"
                 yield (
-                    f"{result.label} may calculate in {result.precision}, which rounds by up to {unit} relative to the "
+                    f"{result.label} may round to {result.precision}, by up to {unit} relative to the "
                     "largest values: polycmp locate tells whether there is more to the difference"
                 )
 

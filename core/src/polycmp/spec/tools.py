@@ -82,7 +82,7 @@ class RunnerTools:
     def precision(self, model: ModelHandle, options: Any) -> str:
         """Return the coarsest type that options let it calculate in, by its name; empty if they say nothing of it.
 
-        By default as `narrows` says.
+        By default as `narrows` says. A backend whose files hold weights that were rounded, and show no graph, says so.
 
         Args:
             model: The model.

@@ -63,6 +63,7 @@ class JaxRunner(Runner):
         self._call = self._jax.jit(model.call, compiler_options=compiler_options) if self._options.jit else model.call
         self.backend_version = str(self._jax.__version__)
         self.notes = []
+        self._overflows = False
         self._model = model
 
     def get_input_metadata_impl(self) -> TensorMetadata:
@@ -87,6 +88,8 @@ class JaxRunner(Runner):
                 values = [(name, np.asarray(value)) for name, value in returned]
         except Exception as error:
             raise BackendError("the function failed", whose=self.name, why=_first_line(error)) from error
+        if not wide:
+            self._tell_overflow(arrays, values)
         names = self._model.outputs
         if names and len(names) != len(values):
             raise BackendError(
@@ -96,6 +99,33 @@ class JaxRunner(Runner):
                 hint="return exactly the model's outputs, in this order",
             )
         return dict(zip(names, (value for _, value in values), strict=True)) if names else dict(values)
+
+    def _tell_overflow(self, arrays: list[Any], values: list[tuple[str, Any]]) -> None:
+        """Note where numbers are infinite or NaN that float64 makes finite, of finite inputs.
+
+        XLA leaves out steps that it simplifies, so another run may make numbers there, and neither is wrong.
+        """
+        assert self._model is not None
+        lost = {name: ~np.isfinite(value) for name, value in values if value.dtype.kind == "f"}
+        if self._overflows or not any(places.any() for places in lost.values()):
+            return
+        if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
+            return
+        self._overflows = True
+        with suppress(Exception), self._settings(True):  # it is a remark: many a function has no other type
+            wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
+            for name, value in named_leaves(self._jax, self._model.call(*wide), "output"):
+                found, places = np.asarray(value), lost.get(name)
+                if places is None or found.dtype != np.float64 or found.shape != places.shape:
+                    continue
+                beyond = places & np.isfinite(found)
+                if beyond.any():
+                    self.notes.append(
+                        f"a number inside is beyond float32: {beyond.sum()} of {beyond.size} elements of {name!r} are "
+                        f"infinite or NaN here, of which float64 makes {found[beyond][0]:.6g} first; XLA leaves out "
+                        "what it simplifies, as of log(exp(x)), so a run that holds what float64 makes is not wrong"
+                    )
+                    return
 
     @contextmanager
     def _settings(self, wide: bool) -> Iterator[None]:

@@ -151,7 +151,7 @@ def test_what_a_type_rounds_that_was_asked_for_is_no_fault(polycmp, tmp_path, dt
     candidate = f"onnx:name=narrow,dtype={dtype}"
     done = polycmp("run", good, "-b", candidate, "-b", "onnx", "--atol", "1e-5", "--rtol", "1e-5")
     assert done.status == 1
-    assert f"narrow may calculate in {dtype}" in " ".join(done.out.split())
+    assert f"narrow may round to {dtype}" in " ".join(done.out.split())
     done = polycmp("locate", good, "-b", candidate, "-b", "onnx", *REPORT)
     assert done.status == 0, done.out
     assert f"rounding to {dtype}, which narrow may calculate in" in located(tmp_path)["sentence"]

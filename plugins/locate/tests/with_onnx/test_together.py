@@ -92,6 +92,37 @@ def test_two_operators_wrong_together_are_named_and_not_a_small_difference_befor
     assert "the outputs' error of 0.5 relative" in found["sentence"]
 
 
+READS_BESIDE = '''
+from polycmp_onnxrt.runner import OnnxrtRunner
+from polycmp_onnxrt.session import SessionFromOnnx
+
+CALLS = []
+
+class Beside(OnnxrtRunner):
+    """Reads beside its input: at first what is large, then what is less so."""
+    def infer_impl(self, feed_dict):
+        CALLS.append(None)
+        factor = 1e12 if len(CALLS) == 1 else 3.0
+        return {name: array * array.dtype.type(factor) for name, array in super().infer_impl(feed_dict).items()}
+
+def make(model, options, *, name):
+    return Beside(SessionFromOnnx(model.load("onnx")), name)
+'''
+
+
+def test_one_operator_whose_runs_differ_is_not_told_to_be_right_by_itself(tmp_path):
+    site = FakeSite(tmp_path / "site")
+    site.plugin("beside", runner("beside", factory="beside_impl:make"))
+    (site.folder / "beside_impl.py").write_text(READS_BESIDE)
+    node = helper.make_node("Relu", ["x"], ["y"], name="only")
+    kind = TensorProto.FLOAT
+    model = save_graph(tmp_path / "m.onnx", [node], [("x", kind, [4, 8])], [("y", kind, [4, 8])])
+    done = site.polycmp("locate", model, "-b", "beside", "-b", "onnxrt", *REPORT, cwd=tmp_path)
+    found = located(tmp_path)
+    assert (done.returncode, found["words"]) == (1, "other numbers in each run")
+    assert "right one by one" not in done.stdout
+
+
 def fails_in_relu_clip(tmp_path):
     """Return whether the installed ONNX Runtime cannot load that model."""
     import onnxruntime

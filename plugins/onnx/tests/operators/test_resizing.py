@@ -74,6 +74,21 @@ def test_a_position_half_way_between_two_elements_takes_the_one_that_float32_doe
         agrees("Resize", 19, arrays, mode="nearest", **how)
 
 
+@pytest.mark.parametrize("nearest", ("round_prefer_floor", "round_prefer_ceil"))
+@pytest.mark.parametrize("mode", ("half_pixel", "pytorch_half_pixel", "asymmetric"))
+def test_a_position_half_way_by_the_sizes_is_half_way(mode, nearest):
+    """onnxruntime#28291: from 20 to 6 the fourth lies at 14.5, which float32 has below that, and took the 14th."""
+    how = {"mode": "nearest", "coordinate_transformation_mode": mode, "nearest_mode": nearest}
+    for old, new in ((20, 6), (22, 12), (11, 30), (7, 38), (25, 34), (13, 22), (10, 4)):
+        row = np.arange(old, dtype=np.float32).reshape(1, 1, 1, old)
+        agrees("Resize", 13, [row, None, None, np.array([1, 1, 1, new])], **how)
+    made, feed = model("Resize", 13, [np.arange(20, dtype=np.float32).reshape(1, 1, 1, 20), None, None,
+                                      np.array([1, 1, 1, 6])], **how)  # fmt: skip
+    if mode == "half_pixel":
+        expected = [1, 5, 8, 11, 15, 18] if nearest == "round_prefer_ceil" else [1, 4, 8, 11, 14, 18]
+        assert make_evaluator(made).run(None, feed)[0].ravel().tolist() == expected
+
+
 @pytest.mark.parametrize("how", INTERPOLATIONS, ids=lambda how: " ".join(map(str, how.values())))
 def test_resize_to_sizes(how):
     for opset, mode in product((13, 19), MODES):

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from polycmp.spec import LoaderSpec, RunnerSpec, RunnerTools, Switch, check_at_least_one, hookimpl, opt
+
+if TYPE_CHECKING:
+    from polycmp.spec import ModelHandle
 
 #: Types that OpenVINO can be told to calculate in, as users may write them.
 _PRECISIONS = {
@@ -161,6 +165,14 @@ class OpenvinoTools(RunnerTools):
         Switch("own_precision", (False,)),
         Switch("precision", ("float32",)),
     )
+
+    def precision(self, model: ModelHandle, options: Any) -> str:
+        """Return the coarsest type that it calculates in by its options, or that a file's weights were rounded to."""
+        from polycmp_openvino.halves import holds_half_weights
+
+        asked = super().precision(model, options)
+        is_coarser = asked not in {"", "float32"} or model.kind != "openvino-ir"
+        return asked if is_coarser or not holds_half_weights(model.path) else "float16"
 
 
 @hookimpl

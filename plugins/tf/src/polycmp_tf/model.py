@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from polycmp.errors import ModelError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import Loader
@@ -15,6 +18,7 @@ from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
 from polycmp_tf.left_open import find_left_open
 from polycmp_tf.lite import LiteModel, read_part
+from polycmp_tf.overflow import find_overflows
 from polycmp_tf.plugin import Options
 
 #: Node types that no one reads in a graph and that are no outputs all the same.
@@ -65,6 +69,8 @@ class GraphModel:
         graph: The function's graph, for TensorBoard; None if it has none.
         keep: Objects that have to live as long as the function.
         left_open: Tells of a feed which results are left open; None where none can be.
+        assigned: Variables of a function that assigns some.
+        overflows: Tells of a feed and of what it made where a number inside was beyond float32.
 
     Attributes:
         inputs: Inputs of the function.
@@ -82,8 +88,12 @@ class GraphModel:
         graph: Any,
         keep: Any = None,
         left_open: Callable[[Mapping[str, Any]], list[str]] | None = None,
+        assigned: Sequence[Any] = (),
+        overflows: Callable[[Mapping[str, Any], Mapping[str, Any]], list[str] | None] | None = None,
     ) -> None:
         self._tf = tf
+        self._assigned = assigned
+        self._overflows = overflows
         self._function = function
         self.notes: list[str] = []
         self._left_open = left_open
@@ -99,7 +109,31 @@ class GraphModel:
             self.notes += self._left_open(feed)
             self._left_open = None
         constants = {name: self._tf.constant(array) for name, array in feed.items()}
-        return {name: tensor.numpy() for name, tensor in self._function(constants).items()}
+        before = [variable.numpy() for variable in self._assigned]
+        outputs = {name: tensor.numpy() for name, tensor in self._function(constants).items()}
+        changed = [
+            variable.name.partition(":")[0]
+            for variable, value in zip(self._assigned, before, strict=True)
+            if not np.array_equal(variable.numpy(), value)
+        ]
+        if changed:
+            kept = ", ".join(repr(name) for name in dict.fromkeys(changed))
+            self.notes.append(
+                f"the model keeps {kept} from one call to the next: it may answer otherwise to the same inputs, which "
+                "a file without state cannot"
+            )
+        self._assigned = ()
+        if self._overflows is not None and (told := self._overflows(feed, outputs)) is not None:
+            self.notes += told
+            self._overflows = None
+        return outputs
+
+
+def _assigned_in(concrete: Any) -> Sequence[Any]:
+    """Return the variables of a function that assigns some; none of all others."""
+    definition = concrete.graph.as_graph_def()
+    nodes = [*definition.node, *(node for item in definition.library.function for node in item.node_def)]
+    return concrete.graph.variables if any(node.op.startswith("Assign") for node in nodes) else ()
 
 
 class TfFromFile(Loader[Any]):
@@ -218,7 +252,8 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
 
     called = tf.function(function, jit_compile=True) if options.xla else function
     left_open = find_left_open(tf, concrete) if options.xla else None
-    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open)
+    overflows = partial(find_overflows, tf, concrete)
+    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open, _assigned_in(concrete), overflows)
 
 
 def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:

@@ -15,7 +15,9 @@ from polycmp_torch.gradients import can_record, gradients_of
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.options import Options
-from polycmp_torch.values import OwnedMemory, flatten, to_torch
+from polycmp_torch.overflow import find_overflows
+from polycmp_torch.unwritten import find_unwritten
+from polycmp_torch.values import OwnedMemory, flatten, is_changed, to_torch
 
 if TYPE_CHECKING:
     from polycmp.spec import ModelHandle
@@ -70,7 +72,12 @@ class TorchRunner(Runner):
         self.notes = [model.note] if model.note else []
         self._weights = [*module.parameters(), *module.buffers()] if hasattr(module, "parameters") else []
         self._parameters = dict(module.named_parameters()) if hasattr(module, "named_parameters") else {}
+        buffers = module.named_buffers() if hasattr(module, "named_buffers") else ()
+        self._held = {name: buffer.detach().clone() for name, buffer in buffers}
         self._contiguous, self._draws = True, False
+        self._module: Any = module
+        self._overflows = False
+        self._first: tuple[list[Any], dict[str, Any]] | None = None
         self._model = model
 
     def get_input_metadata_impl(self) -> TensorMetadata:
@@ -100,6 +107,11 @@ class TorchRunner(Runner):
         )
         for leaf in leaves.values():
             leaf.requires_grad_()
+        if options.compile and self._first is None:
+            self._first = (
+                [tensor.detach().clone() for tensor in places],
+                {name: tensor.detach().clone() for name, tensor in keywords.items()},
+            )
         recording, seeded = options.grad != "off", self._random_state()
         try:
             with (
@@ -114,6 +126,11 @@ class TorchRunner(Runner):
         except Exception as error:
             raise BackendError("the module failed", whose=self.name, why=_reason(error)) from error
         self._draws = self._draws or not torch.equal(seeded, self._random_state())
+        self._tell_state()
+        if not self._overflows and not self._draws:
+            told = find_overflows(torch, self._module, places, keywords, returned)
+            self._overflows = told is not None
+            self.notes += told or []
         memory = OwnedMemory([*feed.values(), *self._weights])
         outputs = {name: self._typed(name, memory.alone(value)) for name, value in self._named(returned)}
         return outputs | {f"{name}.grad": memory.alone(gradient) for name, gradient in gradients.items()}
@@ -140,6 +157,17 @@ class TorchRunner(Runner):
             return array
         return array.astype(declared, copy=False)
 
+    def _tell_state(self) -> None:
+        """Note, after the first call, which buffers the module changed."""
+        held, self._held = self._held, {}
+        now = dict(self._module.named_buffers()) if held else {}
+        kept = [repr(name) for name, value in held.items() if name in now and is_changed(value, now[name])]
+        if kept:
+            self.notes.append(
+                f"the module keeps {', '.join(kept)} from one call to the next: it may answer otherwise to the same "
+                "inputs, which a file without state cannot"
+            )
+
     def _random_state(self) -> Any:
         """Return the state of the generator that the module's device draws from, which each draw moves."""
         if self._options.device.startswith("cuda"):
@@ -159,15 +187,17 @@ class TorchRunner(Runner):
             self._torch.set_num_threads(before)
 
     def deactivate_impl(self) -> None:
-        """Drop the module, and note random numbers and which calls were not exercised."""
+        """Drop the module, and note random numbers, memory that nobody wrote, and which calls were not exercised."""
         if self._model is not None and self._draws:
             self.notes.append(draws(self._options))
+        if self._model is not None and self._first is not None:
+            self.notes += find_unwritten(self._torch, self._module, *self._first)
         if self._model is not None and (limits := unasked(self._options, self._contiguous)):
             self.notes.append(limits)
         if self._model is not None and self._options.compile:
             # Dynamo counts what it compiled of a module's code: without this, the ninth is left uncompiled, silently.
             self._torch.compiler.reset()
-        self._model = self._call = None
+        self._model = self._call = self._module = self._first = None
         self._weights, self._parameters = [], {}
 
 

@@ -138,3 +138,16 @@ def address(tensor: Any) -> tuple[str, int]:
         return str(tensor.device), tensor.untyped_storage().data_ptr()
     except (NotImplementedError, RuntimeError):  # sparse and lazy tensors have no memory of this form
         return "", id(tensor)
+
+
+def same_numbers(one: Any, two: Any) -> Any:
+    """Return which numbers of two tensors of one shape are equal, NaN among them."""
+    return (one == two) | (one.isnan() & two.isnan())
+
+
+def is_changed(before: Any, now: Any) -> bool:
+    """Return whether a tensor holds other numbers; not where its type cannot be compared, as eight bits of a float."""
+    try:
+        return before.shape != now.shape or not bool(same_numbers(before, now).all())
+    except (NotImplementedError, RuntimeError):
+        return False

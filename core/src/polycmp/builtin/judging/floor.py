@@ -237,7 +237,8 @@ class RoundingTolerances:
         labels = [backend.label for backend in resolved.backends]
         self.resolved: Resolved = resolved
         self._other_model = other_model
-        self._reference = resolved.backend(reference if reference in labels else labels[-1])
+        self._is_saved = reference not in labels
+        self._reference = resolved.backend(labels[-1] if self._is_saved else reference)
         self._graphs: dict[Model, ModelGraph | None] = {}
         self._types: dict[Model, _Types] = {}
         self._sides: dict[tuple[str, str], Sides] = {}
@@ -267,8 +268,12 @@ class RoundingTolerances:
         return PairRounding(self, one, two)
 
     def name_of(self, output: str, base: ResolvedBackend) -> str:
-        """Return an output's name in the model that is moved, by its name in the candidate's."""
-        return self.resolved.plan.compare.map_output.get(output, output) if base is self._reference else output
+        """Return an output's name in the model that is moved, by its name in the candidate's.
+
+        Beside a saved reference that is a candidate's own model.
+        """
+        is_the_others = base is self._reference and not self._is_saved
+        return self.resolved.plan.compare.map_output.get(output, output) if is_the_others else output
 
     def samples_of(self, one: str, two: str) -> tuple[Sides, list[Samples | None]]:
         """Return the run whose model is moved, the types that both runs round to, and samples of each.

@@ -10,6 +10,7 @@ from typing import Any
 
 from polycmp.layerwise import PartitionedRun, final_outputs
 from polycmp_locate.causes.operator import Evidence, blame
+from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.trials.fusion import find_probes
 from polycmp_locate.trials.probe import check_probe
@@ -92,7 +93,7 @@ class Case:
     def fusing_side(self) -> PartitionedRun | None:
         """The backend whose outputs probing makes right; None if there is none."""
         failing = self.whole.failing
-        if self.probe.plain_passed or not self.measured.finals:
+        if self.probe.plain_passed or not self.measured.finals or _has_one_operator(self.moved_side):
             return None
         if all(self._probed.get(name, error) >= error for name, error in failing.items()):
             return None  # what rounding explains may take a run of the model
@@ -124,6 +125,12 @@ class Case:
         self.whole.on_stage("looking for the operators that are wrong together")
         removes = self.whole.removes(side, self.whole.beyond, self.probe.error)
         return find_probes(side, self.whole.feed, self.measured.groups, final_outputs(side.graph), removes)
+
+
+def _has_one_operator(side: PartitionedRun) -> bool:
+    """Return whether a backend's model has a single operator, so that nothing is computed together."""
+    graph = side.graph.side.graph if isinstance(side.graph, SharedGraph) else side.graph
+    return len(graph.nodes) < 2
 
 
 def judged_by_rows(judgement: Judgement, measured: Measured, whole: WholeModel) -> Judged:

@@ -1,4 +1,4 @@
-"""Inputs that a saved run was given in another order of their numbers: channels last, or blue before red.
+"""Inputs that a saved run was given in another order of their numbers: other axes first, or blue before red.
 
 Asked where the outputs of a saved run differ by more than rounding explains. It takes a run of the candidate for each
 order: the right one makes the saved outputs of an input that is put in order, which no wrong operator does.
@@ -6,8 +6,9 @@ order: the right one makes the saved outputs of an input that is put in order, w
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import permutations
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from polycmp_locate.values.judged import OTHER_INPUTS, Judged
 Array = NDArray[Any]
 #: Channels of a picture.
 _COLOURS = 3
+#: Up to so many axes any may have been exchanged (choice: 5 orders, as of 4 axes with a batch).
+_FEW_AXES = 3
 
 
 @dataclass(frozen=True)
@@ -70,17 +73,32 @@ def _orders(name: str, array: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _layouts(name: str, array: Array) -> Iterator[tuple[str, Array]]:
-    """Yield an input as it is, and as it is where a reshape took the place of a transposition."""
+    """Yield an input as it is, and in each order that a mistaken layout leaves, of which those that are equal once.
+
+    Either a reshape took the place of a transposition, or a transposed array was read as it lies in memory. Of four
+    axes and more the first one, the batch, keeps its place.
+    """
     yield name, array
-    if array.ndim <= 2 or min(array.shape[1], array.shape[-1]) < 2:
-        return
-    rows, channels, *places = array.shape
-    last = (rows, *places, channels)
-    yield _words(name, last, -1, 1), np.ascontiguousarray(np.moveaxis(array.reshape(last), -1, 1))
-    rows, *places, channels = array.shape
-    first = (rows, channels, *places)
-    yield _words(name, first, 1, -1), np.ascontiguousarray(np.moveaxis(array.reshape(first), 1, -1))
+    seen = [array]
+    for axes in _permutations(array.ndim):
+        back = np.argsort(axes)
+        other = tuple(array.shape[axis] for axis in axes)
+        for words, ordered in (
+            (f"{name}.reshape{other}.transpose{_tuple(back)}", array.reshape(other).transpose(back)),
+            (f"{name}.transpose{axes}.reshape{array.shape}", array.transpose(axes).reshape(array.shape)),
+        ):
+            if not any(np.array_equal(ordered, known) for known in seen):
+                seen.append(np.ascontiguousarray(ordered))
+                yield words, seen[-1]
 
 
-def _words(name: str, shape: tuple[int, ...], source: int, target: int) -> str:
-    return f"np.moveaxis({name}.reshape{shape}, {source}, {target})"
+def _permutations(rank: int) -> Iterator[tuple[int, ...]]:
+    kept = rank > _FEW_AXES
+    for places in permutations(range(kept, rank)):
+        axes = (0, *places) if kept else places
+        if axes != tuple(range(rank)):
+            yield axes
+
+
+def _tuple(axes: Iterable[int]) -> tuple[int, ...]:
+    return tuple(int(axis) for axis in axes)

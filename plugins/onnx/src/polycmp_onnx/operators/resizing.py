@@ -51,13 +51,16 @@ def resize(
     chosen = [axis % x.ndim for axis in (range(x.ndim) if axes is None else axes)]
     lengths = np.array([x.shape[axis] for axis in chosen])
     factors, lengths_out = _factors(lengths, scales, sizes, keep_aspect_ratio_policy)
+    by_sizes = sizes is not None and bool(np.size(sizes))
     region = None if roi is None or not np.size(roi) else np.reshape(roi, (2, len(chosen)))
     result = x
     for place, axis in enumerate(chosen):
         ends = (0.0, 1.0) if region is None else (float(region[0, place]), float(region[1, place]))
         if lengths_out[place] == lengths[place] and factors[place] == 1 and ends == (0.0, 1.0):
             continue
-        result = _resized(result, axis, float(factors[place]), int(lengths_out[place]), ends, mode, **how)
+        scale, length = float(factors[place]), int(lengths_out[place])
+        ratio = scale == length / lengths[place]
+        result = _resized(result, axis, scale, length, ends, mode, is_ratio=by_sizes and ratio, **how)
     if result.dtype != x.dtype and x.dtype.kind in "iu":
         limits = np.iinfo(x.dtype)
         result = np.rint(result).clip(limits.min, limits.max)
@@ -85,6 +88,7 @@ def _resized(
     ends: tuple[float, float],
     mode: str,
     *,
+    is_ratio: bool = False,
     coordinate_transformation_mode: str = "half_pixel",
     nearest_mode: str = "round_prefer_floor",
     antialias: int = 0,
@@ -101,6 +105,7 @@ def _resized(
         length: The new length.
         ends: Start and end of the region of interest, as shares of the old length.
         mode: Name of the interpolation.
+        is_ratio: Whether the factor is the ratio of both lengths.
         coordinate_transformation_mode: As of the operator, like what follows.
         nearest_mode: Which of two elements is the nearest.
         antialias: Whether the kernel grows where the axis shrinks.
@@ -109,9 +114,11 @@ def _resized(
         extrapolation_value: Value of what lies outside the region.
     """
     old = data.shape[axis]
-    # In float32, as scales are and as runtimes do: half-way between two elements another type takes the other one.
-    kind = np.float32 if mode == "nearest" else np.float64
-    at = _positions(coordinate_transformation_mode, old, length, scale, ends, kind)
+    # In float32, as scales are and as runtimes do: half-way between two elements another type takes the other one. Of
+    # two sizes what is half-way is known exactly.
+    is_exact = is_ratio and nearest_mode.startswith("round")
+    kind = np.float32 if mode == "nearest" and not is_exact else np.float64
+    at = _positions(coordinate_transformation_mode, old, length, scale, ends, kind, is_exact=is_exact)
     if mode == "nearest":
         if antialias:
             raise NotImplementedError("antialias of mode nearest")
@@ -130,19 +137,22 @@ def _resized(
     return result
 
 
-def _positions(mode: str, old: int, length: int, scale: float, ends: Sequence[float], kind: Any) -> Any:
-    """Return where in the old axis each element of the new one lies, calculated in a type."""
+def _positions(
+    mode: str, old: int, length: int, scale: float, ends: Sequence[float], kind: Any, *, is_exact: bool
+) -> Any:
+    """Return where in the old axis each element of the new one lies, calculated in a type; by the lengths if exact."""
     new, scale = np.arange(length, dtype=kind), kind(scale)
     if mode == "half_pixel":
-        return (new + 0.5) / scale - 0.5
+        return (new + 0.5) * old / length - 0.5 if is_exact else (new + 0.5) / scale - 0.5
     if mode == "half_pixel_symmetric":
         return old / 2 * (1 - length / (scale * old)) + (new + 0.5) / scale - 0.5
     if mode == "pytorch_half_pixel":
-        return (new + 0.5) / scale - 0.5 if length > 1 else np.zeros(length)
+        inner = (new + 0.5) * old / length if is_exact else (new + 0.5) / scale
+        return inner - 0.5 if length > 1 else np.zeros(length)
     if mode == "align_corners":
         return new * (old - 1) / (length - 1) if length > 1 else np.zeros(length)
     if mode == "asymmetric":
-        return new / scale
+        return new * old / length if is_exact else new / scale
     if mode == "tf_crop_and_resize":
         start, end = ends
         if length > 1:

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from polycmp.builtin.judging.structure import final_outputs
 from polycmp.errors import PolycmpError
 from polycmp.results import Outcome
 
 if TYPE_CHECKING:
-    from polycmp.graph import ModelGraph
     from polycmp.runs import ResolvedBackend
 
 
@@ -28,16 +26,10 @@ def may_tell_more(backends: Iterable[ResolvedBackend], outcome: Outcome) -> bool
         graphs = [model.graph() for model in models.values()]  # to make one of a backend's own may take a run
     except PolycmpError:
         return False
-    return all(graph is not None and _has_inner(graph) for graph in graphs)
+    return all(graph is not None and graph.nodes for graph in graphs)
 
 
 def _fails_alone(outcome: Outcome) -> bool:
     """Return whether a backend failed without a word on what to do about it, and another one ran."""
     failing = [item for item in outcome.failed_backends if not item.hint]
     return bool(failing) and any(item.iterations and item not in failing for item in outcome.backends)
-
-
-def _has_inner(graph: ModelGraph) -> bool:
-    """Return whether operators make tensors that are no outputs of the model."""
-    final = set(final_outputs(graph))
-    return any(name not in final for node in graph.nodes for name in node.outputs)
