@@ -6,9 +6,10 @@ order: the right one makes the saved outputs of an input that is put in order, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import permutations
+from hashlib import sha256
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from polycmp_locate.values.judged import OTHER_INPUTS, Judged
 Array = NDArray[Any]
 #: Channels of a picture.
 _COLOURS = 3
-#: Up to so many axes any may have been exchanged (choice: 5 orders, as of 4 axes with a batch).
-_FEW_AXES = 3
+#: Up to so many axes none need be that of a batch, as of a picture or a sequence.
+_WITHOUT_BATCH = 3
 
 
 @dataclass(frozen=True)
@@ -75,30 +76,29 @@ def _orders(name: str, array: Array) -> Iterator[tuple[str, Array]]:
 def _layouts(name: str, array: Array) -> Iterator[tuple[str, Array]]:
     """Yield an input as it is, and in each order that a mistaken layout leaves, of which those that are equal once.
 
-    Either a reshape took the place of a transposition, or a transposed array was read as it lies in memory. Of four
-    axes and more the first one, the batch, keeps its place.
+    Either a reshape took the place of a transposition, or a transposed array was read as it lies in memory.
     """
     yield name, array
-    seen = [array]
-    for axes in _permutations(array.ndim):
-        back = np.argsort(axes)
+    seen = {sha256(array.tobytes()).digest()}
+    for axes in _axis_orders(array.ndim):
+        back = tuple(map(axes.index, range(array.ndim)))
         other = tuple(array.shape[axis] for axis in axes)
         for words, ordered in (
-            (f"{name}.reshape{other}.transpose{_tuple(back)}", array.reshape(other).transpose(back)),
+            (f"{name}.reshape{other}.transpose{back}", array.reshape(other).transpose(back)),
             (f"{name}.transpose{axes}.reshape{array.shape}", array.transpose(axes).reshape(array.shape)),
         ):
-            if not any(np.array_equal(ordered, known) for known in seen):
-                seen.append(np.ascontiguousarray(ordered))
-                yield words, seen[-1]
+            digest = sha256(ordered.tobytes()).digest()
+            if digest not in seen:
+                seen.add(digest)
+                yield words, np.ascontiguousarray(ordered)
 
 
-def _permutations(rank: int) -> Iterator[tuple[int, ...]]:
-    kept = rank > _FEW_AXES
-    for places in permutations(range(kept, rank)):
-        axes = (0, *places) if kept else places
-        if axes != tuple(range(rank)):
-            yield axes
-
-
-def _tuple(axes: Iterable[int]) -> tuple[int, ...]:
-    return tuple(int(axis) for axis in axes)
+def _axis_orders(rank: int) -> Iterator[tuple[int, ...]]:
+    """Yield orders of axes: one taken to another place, or all turned round; of more than three the batch stays."""
+    batch, free = ([0], range(1, rank)) if rank > _WITHOUT_BATCH else ([], range(rank))
+    orders = [tuple(reversed(free))]
+    for axis, place in product(free, range(len(free))):
+        order = [other for other in free if other != axis]
+        order.insert(place, axis)
+        orders.append(tuple(order))
+    yield from ((*batch, *order) for order in dict.fromkeys(orders) if order != tuple(free))
