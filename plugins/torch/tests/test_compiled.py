@@ -214,6 +214,16 @@ def load_model():
         assert ("keeps 'state' from one call to the next" in said) == is_told, said
 
 
+def test_a_module_whose_buffers_have_no_shape_before_its_first_call_runs():
+    module = torch.nn.Sequential(torch.nn.LazyInstanceNorm1d(track_running_stats=True), torch.nn.ReLU()).eval()
+    inputs = TensorMetadata().add("x", np.float32, (2, 3, 8))
+    model = TorchModel(module, inputs)
+    with TorchRunner(lambda: model, options=Options()) as runner:
+        x = np.random.default_rng(0).standard_normal((2, 3, 8)).astype(np.float32)
+        (y,) = runner.infer({"x": x}).values()
+    assert np.allclose(y, np.maximum(x, 0), atol=1e-4)
+
+
 def test_a_search_names_the_random_numbers_and_not_the_compiler(net, tmp_path, capsys):
     pytest.importorskip("polycmp_bisect")
     (tmp_path / "net.py").write_text(DRAWING)

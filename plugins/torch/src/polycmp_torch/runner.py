@@ -73,7 +73,8 @@ class TorchRunner(Runner):
         self._weights = [*module.parameters(), *module.buffers()] if hasattr(module, "parameters") else []
         self._parameters = dict(module.named_parameters()) if hasattr(module, "named_parameters") else {}
         buffers = module.named_buffers() if hasattr(module, "named_buffers") else ()
-        self._held = {name: buffer.detach().clone() for name, buffer in buffers}
+        lazy = self._torch.nn.parameter.UninitializedBuffer  # has no numbers before the first call
+        self._held = {name: buffer.detach().clone() for name, buffer in buffers if not isinstance(buffer, lazy)}
         self._contiguous, self._draws = True, False
         self._module: Any = module
         self._overflows = False
