@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
 from itertools import product
 
 import numpy as np
@@ -79,14 +81,16 @@ def test_a_position_half_way_between_two_elements_takes_the_one_that_float32_doe
 def test_a_position_half_way_by_the_sizes_is_half_way(mode, nearest):
     """onnxruntime#28291: from 20 to 6 the fourth lies at 14.5, which float32 has below that, and took the 14th."""
     how = {"mode": "nearest", "coordinate_transformation_mode": mode, "nearest_mode": nearest}
+    half, prefers_ceil = Fraction(1, 2), nearest == "round_prefer_ceil"
     for old, new in ((20, 6), (22, 12), (11, 30), (7, 38), (25, 34), (13, 22), (10, 4)):
         row = np.arange(old, dtype=np.float32).reshape(1, 1, 1, old)
-        agrees("Resize", 13, [row, None, None, np.array([1, 1, 1, new])], **how)
-    made, feed = model("Resize", 13, [np.arange(20, dtype=np.float32).reshape(1, 1, 1, 20), None, None,
-                                      np.array([1, 1, 1, 6])], **how)  # fmt: skip
-    if mode == "half_pixel":
-        expected = [1, 5, 8, 11, 15, 18] if nearest == "round_prefer_ceil" else [1, 4, 8, 11, 14, 18]
-        assert make_evaluator(made).run(None, feed)[0].ravel().tolist() == expected
+        made, feed = model("Resize", 13, [row, None, None, np.array([1, 1, 1, new])], **how)
+        shift = 0 if mode == "asymmetric" else half
+        at = [(place + shift) * Fraction(old, new) - shift for place in range(new)]
+        expected = [math.floor(each + half) if prefers_ceil else math.ceil(each - half) for each in at]
+        for dtype in ("", "float64"):
+            got = make_evaluator(made, dtype=dtype).run(None, feed)[0]
+            assert got.ravel().tolist() == np.clip(expected, 0, old - 1).tolist()
 
 
 @pytest.mark.parametrize("how", INTERPOLATIONS, ids=lambda how: " ".join(map(str, how.values())))
