@@ -10,7 +10,7 @@ from typing import Any
 
 from polycmp.layerwise import PartitionedRun, final_outputs
 from polycmp_locate.causes.operator import Evidence, blame
-from polycmp_locate.pairing.view import SharedGraph
+from polycmp_locate.pairing.view import file_graph
 from polycmp_locate.rounding.difference import distance
 from polycmp_locate.trials.fusion import find_probes
 from polycmp_locate.trials.probe import check_probe
@@ -129,8 +129,7 @@ class Case:
 
 def _has_one_operator(side: PartitionedRun) -> bool:
     """Return whether a backend's model has a single operator, so that nothing is computed together."""
-    graph = side.graph.side.graph if isinstance(side.graph, SharedGraph) else side.graph
-    return len(graph.nodes) < 2
+    return len(file_graph(side.graph).nodes) < 2
 
 
 def judged_by_rows(judgement: Judgement, measured: Measured, whole: WholeModel) -> Judged:
