@@ -142,17 +142,20 @@ def _positions(
 ) -> Any:
     """Return where in the old axis each element of the new one lies, calculated in a type; by the lengths if exact."""
     new, scale = np.arange(length, dtype=kind), kind(scale)
+
+    def stretched(places: Any) -> Any:
+        return places * old / length if is_exact else places / scale
+
     if mode == "half_pixel":
-        return (new + 0.5) * old / length - 0.5 if is_exact else (new + 0.5) / scale - 0.5
+        return stretched(new + 0.5) - 0.5
     if mode == "half_pixel_symmetric":
         return old / 2 * (1 - length / (scale * old)) + (new + 0.5) / scale - 0.5
     if mode == "pytorch_half_pixel":
-        inner = (new + 0.5) * old / length if is_exact else (new + 0.5) / scale
-        return inner - 0.5 if length > 1 else np.zeros(length)
+        return stretched(new + 0.5) - 0.5 if length > 1 else np.zeros(length)
     if mode == "align_corners":
         return new * (old - 1) / (length - 1) if length > 1 else np.zeros(length)
     if mode == "asymmetric":
-        return new * old / length if is_exact else new / scale
+        return stretched(new)
     if mode == "tf_crop_and_resize":
         start, end = ends
         if length > 1:
