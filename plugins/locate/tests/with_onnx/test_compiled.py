@@ -222,14 +222,13 @@ def test_operators_that_do_not_fit_into_memory_run_in_several_runners():
 
 # --- a backend that compiles and whose own runs differ
 
-RACE = """
+#: Writes down how many operators each runner that it makes has.
+COUNTING = """
     from polycmp_onnxrt.runner import OnnxrtRunner
     from polycmp_onnxrt.session import SessionFromOnnx
     import os
 
-    class Racing(OnnxrtRunner):
-        runs = 0
-
+    class Counting(OnnxrtRunner):
         def __init__(self, model, options, name):
             loaded = model.load("onnx")
             super().__init__(SessionFromOnnx(loaded), name)
@@ -239,6 +238,12 @@ RACE = """
             with open(os.environ["BUILDS"], "a") as file:
                 file.write(f"{len(self.loaded().graph.node)}" + chr(10))
             super().activate_impl()
+"""
+RACE = (
+    COUNTING
+    + """
+    class Racing(Counting):
+        runs = 0
 
         def infer_impl(self, feed):
             Racing.runs += 1
@@ -247,6 +252,7 @@ RACE = """
     def make(model, options, *, name):
         return Racing(model, options, name)
 """
+)
 
 
 def test_a_side_that_compiles_and_differs_from_itself_is_told_without_another_build(locate, tmp_path):
@@ -279,24 +285,13 @@ def test_a_side_that_compiles_and_agrees_with_itself_is_built_as_often_as_ever(l
 
 
 #: Right with two tensors inside as outputs; with one of them only the first time, by chance.
-LUCK = """
+LUCK = (
+    COUNTING
+    + """
     from collections import Counter
-    from polycmp_onnxrt.runner import OnnxrtRunner
-    from polycmp_onnxrt.session import SessionFromOnnx
-    import os
 
-    class Lucky(OnnxrtRunner):
+    class Lucky(Counting):
         runs = Counter()
-
-        def __init__(self, model, options, name):
-            loaded = model.load("onnx")
-            super().__init__(SessionFromOnnx(loaded), name)
-            self.loaded = loaded
-
-        def activate_impl(self):
-            with open(os.environ["BUILDS"], "a") as file:
-                file.write(f"{len(self.loaded().graph.node)}" + chr(10))
-            super().activate_impl()
 
         def infer_impl(self, feed):
             made = super().infer_impl(feed)
@@ -310,6 +305,7 @@ LUCK = """
     def make(model, options, *, name):
         return Lucky(model, options, name)
 """
+)
 
 
 def test_an_output_that_made_a_racing_side_right_once_is_not_offered(locate, tmp_path):
