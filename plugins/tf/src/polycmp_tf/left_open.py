@@ -14,6 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp_tf.functions import frozen, imported, nodes_of
+
 _SHIFTS = frozenset({"LeftShift", "RightShift"})
 
 
@@ -27,21 +29,17 @@ def find_left_open(tf: Any, concrete: Any) -> Callable[[Mapping[str, Any]], list
     Returns:
         It; None where no operator is of these kinds, or TensorFlow cannot show what they read.
     """
-    definition = concrete.graph.as_graph_def()
-    nodes = [*definition.node, *(node for item in definition.library.function for node in item.node_def)]
-    if not any(node.op in _SHIFTS or _makes_integers(tf, node) for node in nodes):
+    if not any(node.op in _SHIFTS or _makes_integers(tf, node) for node in nodes_of(concrete)):
         return None
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-
     with suppress(Exception):  # it is a remark: no graph that cannot be cut may keep the model from running
-        frozen = convert_variables_to_constants_v2(concrete)
-        inlined = frozen.graph.as_graph_def()
-        wrapped = tf.compat.v1.wrap_function(lambda: tf.compat.v1.import_graph_def(inlined, name=""), [])
+        bare = frozen(concrete)
+        inlined = bare.graph.as_graph_def()
+        wrapped = imported(tf, inlined)
         found = [node.name for node in inlined.node if node.op in _SHIFTS or _makes_integers(tf, node)]
         operators = [wrapped.graph.get_operation_by_name(name) for name in found]
-        inputs = [wrapped.graph.get_tensor_by_name(item.name) for item in frozen.inputs]
+        inputs = [wrapped.graph.get_tensor_by_name(item.name) for item in bare.inputs]
         cut = wrapped.prune(inputs, [operator.inputs[operator.type in _SHIFTS] for operator in operators])
-        names = [item.name.partition(":")[0] for item in frozen.inputs]
+        names = [item.name.partition(":")[0] for item in bare.inputs]
 
         def tell(feed: Mapping[str, Any]) -> list[str]:
             with suppress(Exception):

@@ -16,6 +16,7 @@ from polycmp.errors import ModelError, PluginError, UsageError, describe_excepti
 from polycmp.loader import Loader
 from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
+from polycmp_tf.functions import frozen, imported, nodes_of
 from polycmp_tf.left_open import find_left_open
 from polycmp_tf.lite import LiteModel, read_part
 from polycmp_tf.overflow import find_overflows
@@ -131,9 +132,7 @@ class GraphModel:
 
 def _assigned_in(concrete: Any) -> Sequence[Any]:
     """Return the variables of a function that assigns some; none of all others."""
-    definition = concrete.graph.as_graph_def()
-    nodes = [*definition.node, *(node for item in definition.library.function for node in item.node_def)]
-    return concrete.graph.variables if any(node.op.startswith("Assign") for node in nodes) else ()
+    return concrete.graph.variables if any(node.op.startswith("Assign") for node in nodes_of(concrete)) else ()
 
 
 class TfFromFile(Loader[Any]):
@@ -238,11 +237,11 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
             )
     outputs = _metadata({name: concrete.structured_outputs[name] for name in output_names})
     if options.save_pb or options.freeze_graph:
-        frozen = _frozen(concrete)
+        constant = frozen(concrete)
         if options.save_pb:
-            Path(options.save_pb).write_bytes(frozen.graph.as_graph_def().SerializeToString())
+            Path(options.save_pb).write_bytes(constant.graph.as_graph_def().SerializeToString())
         if options.freeze_graph:
-            concrete = frozen
+            concrete = constant
     order = sorted(concrete.structured_outputs) if isinstance(concrete.structured_outputs, dict) else names
 
     def function(tensors: dict[str, Any]) -> dict[str, Any]:
@@ -265,12 +264,6 @@ def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:
     return metadata
 
 
-def _frozen(concrete: Any) -> Any:
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-
-    return convert_variables_to_constants_v2(concrete)
-
-
 def _from_graph(tf: Any, path: Path, options: Options) -> GraphModel:
     definition = tf.compat.v1.GraphDef()
     try:
@@ -279,7 +272,7 @@ def _from_graph(tf: Any, path: Path, options: Options) -> GraphModel:
         raise ModelError(f"{path} is not a frozen graph", whose="tf", why=describe_exception(error)) from error
     if not definition.node:
         raise ModelError(f"{path} is not a frozen graph", whose="tf", why="it has no nodes")
-    wrapped = tf.compat.v1.wrap_function(lambda: tf.compat.v1.import_graph_def(definition, name=""), [])
+    wrapped = imported(tf, definition)
     graph = wrapped.graph
     input_names = [node.name for node in definition.node if node.op == "Placeholder"]
     output_names = list(options.outputs) or _ends(definition)

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp_tf.functions import frozen, imported
+
 Array = NDArray[Any]
 
 
@@ -48,10 +50,8 @@ def find_overflows(tf: Any, concrete: Any, feed: Mapping[str, Any], outputs: Map
 
 def _in_float64(tf: Any, concrete: Any, feed: Mapping[str, Any]) -> dict[str, Array]:
     """Return what a function makes with every float32 in its graph replaced by float64."""
-    from tensorflow.python.framework.convert_to_constants import convert_variables_to_constants_v2
-
-    frozen = convert_variables_to_constants_v2(concrete)
-    definition = frozen.graph.as_graph_def()
+    bare = frozen(concrete)
+    definition = bare.graph.as_graph_def()
     narrow, wide = tf.float32.as_datatype_enum, tf.float64.as_datatype_enum
     for node in definition.node:
         for attribute in node.attr.values():
@@ -60,10 +60,10 @@ def _in_float64(tf: Any, concrete: Any, feed: Mapping[str, Any]) -> dict[str, Ar
             if attribute.tensor.dtype == narrow:
                 constant = tf.make_ndarray(attribute.tensor).astype(np.float64)
                 attribute.tensor.CopyFrom(tf.make_tensor_proto(constant, shape=constant.shape))
-    wrapped = tf.compat.v1.wrap_function(lambda: tf.compat.v1.import_graph_def(definition, name=""), [])
-    inputs = [wrapped.graph.get_tensor_by_name(item.name) for item in frozen.inputs]
+    wrapped = imported(tf, definition)
+    inputs = [wrapped.graph.get_tensor_by_name(item.name) for item in bare.inputs]
     names = sorted(concrete.structured_outputs)  # the order in which a frozen function returns them
-    cut = wrapped.prune(inputs, [wrapped.graph.get_tensor_by_name(item.name) for item in frozen.outputs])
-    arrays = [np.asarray(feed[item.name.partition(":")[0]]) for item in frozen.inputs]
+    cut = wrapped.prune(inputs, [wrapped.graph.get_tensor_by_name(item.name) for item in bare.outputs])
+    arrays = [np.asarray(feed[item.name.partition(":")[0]]) for item in bare.inputs]
     made = cut(*(tf.constant(item.astype(np.float64) if item.dtype == np.float32 else item) for item in arrays))
     return {name: tensor.numpy() for name, tensor in zip(names, made, strict=True)}
