@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polycmp.graph import GraphNode, ModelGraph
-from polycmp.layerwise import PartitionedRun, a_few, final_outputs
+from polycmp.layerwise import PartitionedRun, a_few
 from polycmp_locate.causes.case import Case
 from polycmp_locate.pairing.view import SharedGraph
 from polycmp_locate.trials.fusion import around
@@ -66,31 +66,17 @@ class Together:
         )
 
 
-def ask(case: Case, moved: float = 0.0) -> Judged | None:
-    """Return the verdict on operators that a backend computes together; None if probing does not make it right.
-
-    Args:
-        case: The case.
-        moved: Distance of the outputs of the backend's own runs, relative; 0 where they agree.
-    """
+def ask(case: Case) -> Judged | None:
+    """Return the verdict on operators that a backend computes together; None if probing does not make it right."""
     side, whole = case.fusing_side, case.whole
     if side is None:
         return None
     probes = case.probes
-    if moved and not _stays_right(case, side, probes):
-        probes = ()
     each = side.forecast.text(len(side.graph.nodes))
     each = f"{each} each" if each else ""
     whole.on_stage(f"looking for what the backend can leave out, in up to {TRIALS} runs of the model{each}")
     fused = find_fused(side, probes, whole.is_right_on(side))
-    return _blame(case.nobody(cause=Together(side.label, moved)), case.probe, side.graph, probes, fused)
-
-
-def _stays_right(case: Case, side: PartitionedRun, probes: Sequence[str]) -> bool:
-    """Return whether probes make a backend right whose runs differ, and not one run of it by chance."""
-    removes = case.whole.removes(side, case.whole.beyond, case.probe.error)
-    runs = [side.run_whole(case.whole.feed, [*final_outputs(side.graph), *probes]) for _ in range(2)]
-    return all(outputs is not None and removes(outputs) for outputs in runs)
+    return _blame(case.nobody(cause=Together(side.label, case.moved)), case.probe, side.graph, probes, fused)
 
 
 def _blame(nobody: Judged, probe: Probe, graph: ModelGraph, probes: tuple[str, ...], fused: Fused | None) -> Judged:

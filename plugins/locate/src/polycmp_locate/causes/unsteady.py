@@ -66,7 +66,8 @@ def ask(case: Case) -> Judged | None:
         if unsteady is None:
             continue
         if not unsteady.tensor and case.fusing_side is side:  # what is right by itself differs together
-            return together.ask(case, unsteady.moved)
+            case.moved = unsteady.moved
+            return together.ask(case)
         row = next((row for row in rows if row.tensor == unsteady.tensor), None)
         if row is not None and row.is_borrowed:
             unsteady = replace(unsteady, label=case.setting.candidate.label)

@@ -20,7 +20,8 @@ def find_probes(
     feed: Feed,
     groups: Sequence[Sequence[str]],
     final: Sequence[str],
-    removes: Callable[[Tensors], bool],
+    is_right: Callable[[Tensors], bool],
+    runs: int = 1,
 ) -> tuple[str, ...]:
     """Return few tensors that, as further outputs, make the final outputs right.
 
@@ -29,15 +30,17 @@ def find_probes(
         feed: The inputs.
         groups: Tensors that may be outputs at the same time, in the order of the graph.
         final: The model's outputs.
-        removes: Predicate over final outputs: whether most of their error is gone.
+        is_right: Predicate over final outputs: whether their error is gone.
+        runs: How often a trial runs the model; it has to be right each time.
     """
     trials_left = _MAX_TRIALS
 
     def helps(probes: Sequence[str]) -> bool:
         nonlocal trials_left
         trials_left -= 1
-        outputs = partitioned_run.run_whole(feed, list(dict.fromkeys([*final, *probes])))
-        return outputs is not None and removes({name: outputs[name] for name in final})
+        names = list(dict.fromkeys([*final, *probes]))
+        each = (partitioned_run.run_whole(feed, names) for _ in range(runs))
+        return all(outputs is not None and is_right({name: outputs[name] for name in final}) for outputs in each)
 
     inner_groups = [[name for name in group if name not in final] for group in groups]
     for group in [*inner_groups, list(chain.from_iterable(inner_groups))] if len(inner_groups) > 1 else inner_groups:

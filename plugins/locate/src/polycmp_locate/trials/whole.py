@@ -150,17 +150,20 @@ class WholeModel:
         """Return the outputs that a side should make: those of the other one."""
         return self.expected if side is self.setting.candidate else self.plain
 
+    def is_right(self, side: PartitionedRun) -> Callable[[Tensors], bool]:
+        """Return a predicate over a side's outputs: whether rounding explains their difference."""
+        target = self.target(side)
+        return lambda actual: all(self.is_explained(name, actual[name], target[name]) for name in self.beyond)
+
     def is_right_on(self, side: PartitionedRun) -> Callable[[PartitionedRun], bool]:
         """Return a predicate over variants of a side: whether rounding explains the difference of their outputs."""
-        target = self.target(side)
+        is_right = self.is_right(side)
 
-        def is_right(variant: PartitionedRun) -> bool:
+        def is_right_on(variant: PartitionedRun) -> bool:
             outputs = variant.run_whole(self.feed, list(self.beyond))
-            return outputs is not None and all(
-                self.is_explained(name, outputs[name], target[name]) for name in self.beyond
-            )
+            return outputs is not None and is_right(outputs)
 
-        return is_right
+        return is_right_on
 
     def removes(self, side: PartitionedRun, outputs: Collection[str], error: float) -> Callable[[Tensors], bool]:
         """Return a predicate over a side's outputs: whether most of an error is gone.
