@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,9 @@ __all__ = [
 RANDOM_OPERATORS = frozenset(
     {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike"}
 )
+#: From how many places of the random numbers the inputs of a perturbed model take theirs. A prime number, so that
+#: inputs of one size come round to a place again after as many (choice).
+_PLACES = 65537
 #: Target of a rounding: a type, by its name in `polycmp.precision`, or steps of this size; "" for no rounding. A weight
 #: may have steps of another size in each slice along its first axis.
 Rounding: TypeAlias = "str | float | tuple[float, ...]"
@@ -205,6 +209,8 @@ class DeclaredGraph(ModelGraph, Protocol):
 def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[str, NDArray[Any]]:
     """Return what a perturbed model reads more than the model does: random numbers from -1 to 1, by name.
 
+    All of them are views of one array, each from another place on: drawing a number takes longer than what it is for.
+
     Args:
         perturbed: What `PerturbableGraph.perturbed` made.
         graph: The model that it was made of.
@@ -212,9 +218,17 @@ def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[s
     """
     import numpy as np
 
-    rng = np.random.default_rng(seed)
-    more = {name: entry.shape or () for name, entry in perturbed.inputs.items() if name not in graph.inputs}
-    return {name: 2.0 * rng.random(list(map(int, shape)), np.float32) - np.float32(1.0) for name, shape in more.items()}
+    more = {
+        name: tuple(map(int, entry.shape or ())) for name, entry in perturbed.inputs.items() if name not in graph.inputs
+    }
+    sizes = [math.prod(shape) for shape in more.values()]
+    count = min(sum(sizes), max(sizes, default=0) + _PLACES)
+    numbers = 2.0 * np.random.default_rng(seed).random(count, np.float32) - np.float32(1.0)
+    views, start = {}, 0
+    for (name, shape), size in zip(more.items(), sizes, strict=True):
+        views[name] = numbers[start : start + size].reshape(shape)
+        start = (start + size) % _PLACES
+    return views
 
 
 def weight_values(graph: ModelGraph, names: Iterable[str]) -> dict[str, NDArray[Any]]:

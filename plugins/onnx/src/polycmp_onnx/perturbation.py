@@ -1,10 +1,10 @@
 """Models whose tensors move by up to one unit in the last place of a type, at random, as rounding to it moves them.
 
 After each operator that calculates come a few that add random numbers of that size, so that any backend that runs
-the model shows what rounding makes of it. The random numbers are an input of the model, as many as its largest tensor
-needs, and each tensor takes them from another place on: operators that draw them often take longer than those that
-calculate (7 ns a number in ONNX Runtime 1.32, on one core of however many), and it has none of version 22 and later.
-Bodies draw numbers of their own all the same, others in each of their runs.
+the model shows what rounding makes of it. The random numbers are inputs of the model (`polycmp.graph.random_inputs`):
+operators that draw them often take longer than those that calculate (7 ns a number in ONNX Runtime 1.32, on one core of
+however many), and it has none of version 22 and later. Bodies draw numbers of their own all the same, others in each of
+their runs.
 
 Weights are rounded, since rounding moves the same weight always alike. For steps of a scale, every other model has
 them rounded to the nearest step, which loses all of a channel that lie below half of one; in the others they move at
@@ -53,13 +53,12 @@ _LARGEST = 1e30
 _STEPS = {"int2": 3.0, "uint2": 3.0, "int4": 15.0, "uint4": 15.0, "int8": 255.0, "uint8": 255.0, "int16": 65535.0,
           "uint16": 65535.0}  # fmt: skip
 
-#: Name of the input of random numbers.
+#: How the names of inputs of random numbers begin.
 _RANDOM = "polycmp/random"
-#: From how many places of the random numbers on tensors take theirs. A prime number, so that tensors of one size come
-#: round to a place again after as many (choice).
-_PLACES = 65537
-#: The versions of ONNX's operators from which on `Slice` reads where to cut, and `Reshape` knows dimensions of 0.
-_SLICE_READS, _RESHAPE_KNOWS_ZERO = 10, 14
+#: How many random numbers a tensor repeats whose size only the run tells (choice).
+_REPEATED = 65537
+#: The version of ONNX's operators from which on `Reshape` knows dimensions of 0.
+_RESHAPE_KNOWS_ZERO = 14
 #: The one from which on `Clip` reads where to cut, for all real numbers.
 _CLIP_READS = 12
 #: Steps over the range from which on all of a weight may have the same step; coarser ones are made for blocks of it.
@@ -147,8 +146,8 @@ def moved_model(
     moved = deepcopy(model)
     written = _Written(opset_of(model), seed, in_steps=bool(seed % 2))
     _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
-    if written.taken:
-        moved.graph.input.append(helper.make_tensor_value_info(_RANDOM, TensorProto.FLOAT, (written.taken,)))
+    for name, shape in written.random_inputs.items():
+        moved.graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return moved
 
 
@@ -250,7 +249,7 @@ def _move_attributes(node: NodeProto, kind: Rounding, seed: int) -> None:
 
 
 class _Written:
-    """The operators of a graph whose tensors move. Added constants of one value are one.
+    """The operators of a graph whose tensors move. Added constants of one value are one, and so are squares.
 
     Making a session takes as long as a graph has operators.
 
@@ -262,19 +261,18 @@ class _Written:
 
     Attributes:
         nodes: The operators, in their order.
-        taken: How many random numbers are read that are no operator's own.
+        random_inputs: Shapes of the inputs of random numbers, by name.
         version: The version of ONNX's operators.
         in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
     """
 
     def __init__(self, version: int, seed: int, *, in_steps: bool, is_body: bool = False) -> None:
         self.nodes: list[NodeProto] = []
-        self.taken = 0
+        self.random_inputs: dict[str, tuple[int, ...]] = {}
         self.version, self.in_steps = version, in_steps
-        self._draws = is_body or version < _SLICE_READS
+        self._is_body = is_body
         self._seeds = random.Random(seed)
-        self._shared: dict[tuple[object, ...], str] = {}
-        self._passed = 0
+        self._shared: dict[object, str] = {}
 
     def inner(self) -> _Written:
         """Return where to write the operators of a body, with random numbers of its own."""
@@ -309,18 +307,17 @@ class _Written:
             element: The element type.
             output: Name of the random numbers.
         """
-        if self._draws or (shape is None and self.version < _RESHAPE_KNOWS_ZERO):
+        if self._is_body or (shape is None and self.version < _RESHAPE_KNOWS_ZERO):
             like = {"low": -1.0, "high": 1.0, "dtype": element, "seed": self.seed()}
             return self.add("RandomUniformLike", (exact,), output, **like)
-        start, size = self._passed % _PLACES, _PLACES if shape is None else math.prod(shape)
-        self._passed, self.taken = self._passed + size, max(self.taken, start + size)
-        taken = self.add("Slice", (_RANDOM, *map(self._index, (start, start + size))), f"{output}/taken")
+        taken = f"{_RANDOM}/{output}"
+        self.random_inputs[taken] = (_REPEATED,) if shape is None else shape
         if element != TensorProto.FLOAT:
             taken = self.add("Cast", (taken,), f"{output}/wide", to=element)
         if shape is not None:
-            return self.add("Reshape", (taken, self.constant(shape, TensorProto.INT64, f"{output}/shape")), output)
+            return taken
         count = self.add("Reshape", (self.add("Size", (exact,), f"{output}/size"), self._index(1)), f"{output}/count")
-        times = self.add("Div", (count, self._index(_PLACES)), f"{output}/times_full")
+        times = self.add("Div", (count, self._index(_REPEATED)), f"{output}/times_full")
         times = self.add("Add", (times, self._index(1)), f"{output}/times")
         repeated = self.add("Tile", (taken, times), f"{output}/repeated")
         enough = self.add("Slice", (repeated, self._index(0), count), f"{output}/enough")
@@ -350,6 +347,16 @@ class _Written:
         node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self.nodes.append(node)
         return output
+
+    def square(self, read: str) -> str:
+        """Return the name of a tensor's squares, which are added if there are none.
+
+        Args:
+            read: Name of the tensor.
+        """
+        if read not in self._shared:
+            self._shared[read] = self.add("Mul", (read, read), f"{read}/squares")
+        return self._shared[read]
 
     def constant(self, value: Any, element: int, output: str) -> str:
         """Return the name of a constant of this value, which is added if there is none.
@@ -465,9 +472,7 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
         return ""
     if len(node.input) < 2 or (plain == "Einsum" and len(node.input) != 2):
         return ""
-    squares = []
-    for place, read in enumerate(node.input[:2]):
-        squares.append(written.add("Mul", (read, read), f"{name}/squares_{place}"))
+    squares = [written.square(read) for read in node.input[:2]]
     sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
     last = written.nodes[-1]
     last.domain = node.domain if plain == node.op_type else ""
