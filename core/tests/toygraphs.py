@@ -48,7 +48,7 @@ class Graph(ModelGraph):
 
 
 def node(op, reads, makes, **attributes):
-    return GraphNode(op, "", "", tuple(reads.split()), tuple(makes.split()), attributes)
+    return GraphNode(op, "", attributes.pop("domain", ""), tuple(reads.split()), tuple(makes.split()), attributes)
 
 
 QUANTISED = Graph(

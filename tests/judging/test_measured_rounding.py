@@ -78,26 +78,22 @@ def test_what_takes_long_is_said_before_it_begins(polycmp, model, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("candidate", "status", "times"),
-    [
-        ("onnx:dtype=float16", 0, 1),
-        ("faulty:backend=onnxrt,fault=int32,at=l2_m", 1, 1),
-        ("faulty:backend=onnxrt,fault=fp16,at=l2_m", 1, 2),
-    ],
-    ids=["passes", "far off", "off by little"],
+    ("candidate", "status"),
+    [("onnx:dtype=float16", 0), ("faulty:backend=onnxrt,fault=fp16,at=l2_m", 1)],
+    ids=["passes", "far off"],
 )
-def test_what_the_first_sample_decides_is_not_moved_again(polycmp, model, monkeypatch, candidate, status, times):
+def test_what_the_first_sample_decides_is_not_moved_again(polycmp, model, monkeypatch, candidate, status):
     monkeypatch.setattr("polycmp.builtin.judging.samples._NOTICEABLE", 0.0)
     done = polycmp("run", model, "-b", candidate, "-b", "onnx", *AUTO)
     assert done.status == status
-    assert " ".join(done.err.split()).count("measuring what rounding to") == times
+    assert " ".join(done.err.split()).count("measuring what rounding to") == 1
 
 
 def test_how_often_a_large_model_runs_is_said_before_its_first_run(polycmp, model, monkeypatch):
     monkeypatch.setattr("polycmp.builtin.judging.samples._LARGE", 0)
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)
     said = " ".join(done.err.split())
-    assert "measuring what rounding to float16 does, with onnxrt: three runs of a model of" in said
+    assert "measuring what rounding to float16 does, with onnxrt: two runs or more of a model of" in said
 
 
 @pytest.mark.parametrize("command", ["run", "locate"])

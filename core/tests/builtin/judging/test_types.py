@@ -13,6 +13,7 @@ from polycmp.builtin.judging.types import (
     decides,
     folded_factors,
     grid_steps,
+    may_draw,
     own_types,
     quantised_tensors,
     round_alike,
@@ -37,6 +38,23 @@ from polycmp.tensors import TensorMetadata
 )
 def test_types_inside_are_those_of_what_operators_make(graph, names):
     assert types_inside(graph, graph.types(graph.inputs)) == names
+
+
+@pytest.mark.parametrize(
+    ("made", "draws"),
+    [
+        (node("Gemm", "x w", "y"), False),
+        (node("TreeEnsembleRegressor", "x", "y", domain="ai.onnx.ml"), False),
+        (node("Dropout", "x", "y"), False),
+        (node("RandomNormalLike", "x", "y"), True),
+        (node("Dropout", "x ratio trains", "y"), True),
+        (node("If", "c x", "y"), True),
+        (node("Noise", "x", "y", domain="somebody's"), True),
+    ],
+    ids=lambda item: getattr(item, "op_type", None),
+)
+def test_a_model_may_draw_where_an_operator_does_or_may_be_anything(made, draws):
+    assert may_draw(Graph(node("Relu", "z", "x"), made)) == draws
 
 
 def test_own_types_are_of_real_numbers_and_need_inputs():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
-from polycmp.builtin.judging.limits import MARGIN, SAMPLES, SMALL_SHARE
+from polycmp.builtin.judging.limits import MARGIN, SAMPLES
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, describe_signs, worst_reason
@@ -151,7 +151,7 @@ class MeasuredJudge(OutputJudge):
         """
         if self.rounding.is_inner(output):
             return False
-        is_far = failed is not None and failed.error > max(MARGIN * failed.bound, SMALL_SHARE * failed.spread)
+        is_far = failed is not None and failed.error > MARGIN * failed.bound
         return (is_far and not self.rounding.decides()) or self.rounding.network()[0] == "other"
 
     def _by_samples(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
@@ -14,6 +13,7 @@ from numpy.typing import NDArray
 
 from polycmp.builtin.judging.levels import perturbed_inputs
 from polycmp.builtin.judging.limits import SAMPLES
+from polycmp.builtin.judging.types import may_draw
 from polycmp.compare import same_but_rounding
 from polycmp.errors import PolycmpError
 from polycmp.graph import ModelGraph, PerturbableGraph, Rounding, random_inputs
@@ -132,7 +132,7 @@ class PerturbedRuns:
         outputs: Sequence[str],
     ) -> Samples | None:
         """Return samples of a backend; None where it cannot run the model, or not twice alike."""
-        exact = _Repeated(_run_all(backend.make_run(graph.mark(outputs)), [feed, feed]))
+        exact = _Exact(backend.make_run(graph.mark(outputs)), feed, runs=2 if may_draw(graph) else 1)
         take = partial(_moved_tensors, backend, graph, feed, kinds, outputs, exact.seconds)
         return _samples(exact, take, backend, inside=True)
 
@@ -141,44 +141,44 @@ class PerturbedRuns:
         size = 0 if self.graph is None else sum(self.graph.weights.values())
         if size >= _LARGE:
             about = coarsest(kinds), backend.label, size / 1e6
-            log.warning("measuring what rounding to %s does, with %s: three runs of a model of %.0f MB", *about)
+            log.warning("measuring what rounding to %s does, with %s: two runs or more of a model of %.0f MB", *about)
 
     def _of_operators(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs with what operators make moved by the reference itself; None if it cannot."""
         if not self._backend.can_perturb:
             return None
-        exact = _Repeated(_run_all(self._backend.make_perturbed_run("", 0), [feed, feed]))
+        exact = _Exact(self._backend.make_perturbed_run("", 0), feed)
         take = partial(_moved_operators, self._backend, feed, kinds, exact.seconds)
         return _samples(exact, take, self._backend, inside=True)
 
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for perturbed inputs, of the reference itself."""
-        exact = _Repeated(_run_all(self._backend.make_run(), [feed, feed]))
+        exact = _Exact(self._backend.make_run(), feed)
         take = partial(_moved_inputs, self._backend, feed, kinds, exact.seconds)
         return _samples(exact, take, self._backend, inside=False)
 
 
-class _Repeated:
-    """Two runs of a model as it is.
+class _Exact:
+    """What a model makes as it is.
 
     Args:
-        runs: Makes them.
+        run: Runs it.
+        feed: The inputs.
+        runs: How often it runs: twice where the runs of a right backend may differ.
 
     Attributes:
-        tensors: What both make; None where one fails or they differ, as those of a model that draws numbers do.
-        seconds: How long the second took: the first waits for its session.
+        tensors: What each run makes; None where one fails or they differ, as those of a model that draws numbers do.
+        seconds: How long the last took.
     """
 
-    def __init__(self, runs: Iterator[Tensors]) -> None:
-        one, start = next(runs, None), time.monotonic()
-        two = next(runs, None)
-        self.seconds: float = time.monotonic() - start
-        is_equal = one is not None and two is not None and _agree(one, two)
-        self.tensors: Tensors | None = one if is_equal else None
+    def __init__(self, run: BackendRun, feed: Feed, runs: int = 2) -> None:
+        each = list(_run_all(run, [feed] * runs))
+        self.tensors: Tensors | None = each[0] if len(each) == runs and _agree(each[0], each[-1]) else None
+        self.seconds: float = run.last_seconds
 
 
 def _samples(
-    exact: _Repeated, take: Callable[[int, int], Iterable[Tensors]], backend: ResolvedBackend, *, inside: bool
+    exact: _Exact, take: Callable[[int, int], Iterable[Tensors]], backend: ResolvedBackend, *, inside: bool
 ) -> Samples | None:
     """Return samples, of which the first is taken now; None where the model as it is or the first does not run.
 

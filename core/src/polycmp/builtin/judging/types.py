@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.structure import static_tensors
-from polycmp.graph import GraphNode, ModelGraph, Rounding, weight_values
+from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import HANDING_ON, UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
 
@@ -30,11 +30,13 @@ _PRODUCTS = frozenset({"MatMul", "Gemm", "Conv", "ConvTranspose", "LSTM", "GRU",
 _OF_SCALE = "_scale"
 #: Multiplies channels by factors of their own; optimisers fold it into the weight before it.
 _NORM = "BatchNormalization"
+#: Operators that have bodies, which may hold any other operator.
+_WITH_BODIES = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 #: Operators that make real numbers with a jump of real ones, or have bodies that may, and the domain of trees.
-_JUMPING = frozenset(
-    {"Ceil", "Floor", "GridSample", "Hardmax", "MaxRoiAlign", "Mod", "MoE", "QMoE", "Round", "Shrink", "Sign"}
-    | {"ThresholdedRelu", "If", "Loop", "Scan", "SequenceMap"}
-)
+_JUMPING = _WITH_BODIES | {
+    "Ceil", "Floor", "GridSample", "Hardmax", "MaxRoiAlign", "Mod", "MoE", "QMoE", "Round", "Shrink", "Sign",
+    "ThresholdedRelu",
+}  # fmt: skip
 _OF_TREES = "ai.onnx.ml"
 #: Operators that read no numbers.
 _OF_SHAPES = frozenset({"Shape", "Size"})
@@ -87,6 +89,16 @@ def cast_weights(graph: ModelGraph) -> dict[str, str]:
 def types_of(graph: ModelGraph, feed: Feed) -> TensorMetadata:
     """Return the types of a model's tensors; none where there are no inputs to tell them from."""
     return graph.types(TensorMetadata.from_feed_dict(feed)) if feed else TensorMetadata()
+
+
+def may_draw(graph: ModelGraph) -> bool:
+    """Return whether operators of a model may draw random numbers, so that not even two runs of one backend agree."""
+    return any(
+        node.op_type in _WITH_BODIES | RANDOM_OPERATORS
+        or node.domain not in {"", _OF_TREES}
+        or (node.op_type == "Dropout" and bool(node.operand(2)))  # which may train
+        for node in graph.nodes
+    )
 
 
 def decides(graph: ModelGraph, types: TensorMetadata) -> bool:
