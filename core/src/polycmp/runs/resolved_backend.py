@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+from polycmp.errors import PluginError
 from polycmp.loader import Loader
 from polycmp.model import Model
 from polycmp.options import changed_options, find_field
 from polycmp.plan import BackendPlan
+from polycmp.precision import STEPS, UNITS, unit_of
 from polycmp.results.outcome import BackendResult
 from polycmp.runner import Runner
 from polycmp.runs.backend_run import BackendRun
@@ -95,8 +97,19 @@ class ResolvedBackend:
 
     @property
     def precision(self) -> str:
-        """The coarsest type that its options let it calculate in; empty if they say nothing of it."""
-        return self.worker_facts.precision if self.contribution is None else self._precision
+        """The coarsest type that its options let it calculate in; empty if they say nothing of it.
+
+        Raises:
+            PluginError: It is none whose rounding is known.
+        """
+        precision = self.worker_facts.precision if self.contribution is None else self._precision
+        if precision and not unit_of(precision):
+            raise PluginError(
+                f"{self.label} says that it calculates in {precision!r}, a type whose rounding polycmp does not know",
+                why=f"it knows {', '.join((*UNITS, *STEPS))}",
+                hint="update polycmp, or have the backend's plugin name one of these",
+            )
+        return precision
 
     @cached_property
     def _precision(self) -> str:

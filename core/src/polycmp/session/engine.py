@@ -14,7 +14,7 @@ from polycmp.compare.blindness import blind_pair, without_elements
 from polycmp.compare.verdicts import OutputComparison, PairComparison, merge_windows
 from polycmp.errors import PolycmpError
 from polycmp.plan import BackendPlan, Plan
-from polycmp.precision import UNITS
+from polycmp.precision import unit_of
 from polycmp.results.outcome import BackendResult, Invalid, Outcome, describe_environment
 from polycmp.results.runs import IterationResult
 from polycmp.runs.compare_functions import relaxed_tolerances
@@ -384,7 +384,7 @@ class _Session:
         concerned = dict.fromkeys(label for pair in differing for label in (pair.candidate, pair.reference))
         for result in self.outcome.backends:
             if result.label in concerned and result.precision:
-                unit = f"{UNITS[result.precision]:.1g}"
+                unit = f"{unit_of(result.precision):.1g}"
                 yield (
                     f"{result.label} may round to {result.precision}, by up to {unit} relative to the "
                     "largest values: polycmp locate tells whether there is more to the difference"

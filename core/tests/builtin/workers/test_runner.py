@@ -111,10 +111,11 @@ HALVES = """
     @dataclass(frozen=True)
     class Options:
         half: bool = opt(False, help="Calculate in float16.")
+        kind: str = opt("float16", help="What it says of that.", metavar="TYPE")
 
     class Tools(RunnerTools):
         def precision(self, model, options):
-            return "float16" if options.half else ""
+            return options.kind if options.half else ""
 
     @hookimpl
     def polycmp_runners():
@@ -130,13 +131,27 @@ HALVES = """
 """
 
 
-def test_a_type_that_only_the_other_environment_knows_of_explains_a_difference(run, tmp_path):
+@pytest.fixture
+def elsewhere(tmp_path):
+    """Return an interpreter that has a plugin which this one has not."""
     site = FakeSite(tmp_path / "site")
     site.plugin("halves", HALVES)
     path = os.pathsep.join([str(site.folder), os.environ["PYTHONPATH"]])
     python = tmp_path / "python"
     python.write_text(f'#!/bin/sh\nPYTHONPATH={path} exec {sys.executable} "$@"\n')
     python.chmod(0o755)
-    done, found = run("-b", f"halves:half=true,name=halves,python={python}", "-b", "plain")
+    return python
+
+
+def test_a_type_that_only_the_other_environment_knows_of_explains_a_difference(run, elsewhere):
+    done, found = run("-b", f"halves:half=true,name=halves,python={elsewhere}", "-b", "plain")
     assert done.status == 0, done.out
     assert found["inference_results"]["halves"]["precision"] == "float16"
+
+
+def test_a_type_that_another_release_knows_and_this_one_does_not_is_told(run, elsewhere):
+    done, _ = run("-b", f"halves:half=true,kind=float3,name=halves,python={elsewhere}", "-b", "plain")
+    assert done.status == 3
+    said = " ".join((done.out + done.err).split())
+    assert "halves says that it calculates in 'float3', a type whose rounding polycmp does not know" in said
+    assert "fault of polycmp" not in said
