@@ -46,3 +46,13 @@ def test_insert_puts_the_node_right_behind_what_it_reads(polycmp, tmp_path):
     words = ("--op", "Sin", "--inputs", "h", "--outputs", "z")
     assert polycmp("surgeon", "insert", "model.onnx", *words, "-o", "out.onnx").status == 0
     assert [node.op_type for node in checked(tmp_path / "out.onnx").graph.node] == ["Neg", "Sin", "Relu"]
+
+
+def test_insert_finds_shapes_by_running_the_model_where_that_is_asked_for(polycmp, chain, tmp_path):
+    words = ("--op", "Sigmoid", "--inputs", "r", "--outputs", "r", "--force-fallback-shape-inference")
+    assert polycmp("surgeon", "insert", "model.onnx", *words, "-o", "out.onnx").status == 0
+    made = checked(tmp_path / "out.onnx")
+    inside = {name for node in made.graph.node for name in node.output} - {item.name for item in made.graph.output}
+    noted = {item.name: item.type.tensor_type.shape.dim for item in made.graph.value_info}
+    assert inside <= noted.keys()
+    assert all(dim.dim_value > 0 for dims in noted.values() for dim in dims)

@@ -152,7 +152,6 @@ def _insert(call: Invocation) -> int:
 
     def edit(proto: Any) -> str:
         from polycmp_onnx.insert import insert_node
-        from polycmp_onnx.shapes import note_shapes
 
         if is_unknown:
             call.warn([f"ONNX has no operator {section.op!r}: --domain DOMAIN says whose it is"])
@@ -165,9 +164,7 @@ def _insert(call: Invocation) -> int:
             domain=section.domain,
             attributes=attributes,
         )
-        shapes = call.section(ShapeSection)
-        if shapes.shape_inference:
-            note_shapes(proto, allow_onnxruntime=not shapes.no_onnxruntime_shape_inference)
+        _note_shapes(call, model, proto)
         return f"inserted {section.op}"
 
     return change(call, model, edit, tolerant=is_unknown)
