@@ -14,8 +14,8 @@ SCALE = np.float32(0.25)
 class Graph(ModelGraph):
     """A graph as a loader makes it: operators, weights with values, and the types of tensors."""
 
-    def __init__(self, *nodes, weights=None, types=None):
-        self._nodes, self._weights, self._types = nodes, weights or {}, types or {}
+    def __init__(self, *nodes, weights=None, types=None, shape=(1, 4)):
+        self._nodes, self._weights, self._types, self._shape = nodes, weights or {}, types or {}, shape
 
     @property
     def inputs(self):
@@ -40,7 +40,7 @@ class Graph(ModelGraph):
         made = {name: "float32" for node in self._nodes for name in node.outputs} | self._types
         known = TensorMetadata(inputs)
         for name, dtype in made.items():
-            known.add(name, dtype, (1, 4))
+            known.add(name, dtype, self._shape)
         return known
 
     def cut(self, inputs, outputs):

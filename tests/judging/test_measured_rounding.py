@@ -89,6 +89,29 @@ def test_what_the_first_sample_decides_is_not_moved_again(polycmp, model, monkey
     assert " ".join(done.err.split()).count("measuring what rounding to") == 1
 
 
+@pytest.mark.parametrize("all_of_it", [False, True], ids=["the number itself", "all that it multiplies"])
+def test_what_hangs_on_a_number_that_loses_its_digits_does_not_fail_by_one_sample(polycmp, tmp_path, all_of_it):
+    """The first random number of a sample is the same for each model, and may be next to nothing."""
+    count, width = 8, 4096
+    x = RNG.standard_normal((1, width)).astype(np.float32)
+    nodes, weights = [helper.make_node("Relu", ["x"], ["r"])], []
+    for index in range(count):
+        w = RNG.standard_normal((width, 1)).astype(np.float32)
+        whole = x.astype(np.float64) @ w
+        weights += [(f"w{index}", w), (f"c{index}", (whole * (1 + 4e-5)).astype(np.float32))]
+        difference = f"d{index}" if all_of_it else f"y{index}"
+        nodes.append(helper.make_node("MatMul", ["x", f"w{index}"], [f"m{index}"]))
+        nodes.append(helper.make_node("Sub", [f"m{index}", f"c{index}"], [difference]))
+        if all_of_it:
+            nodes.append(helper.make_node("Mul", ["r", difference], [f"y{index}"]))
+    outputs = [(f"y{index}", FLOAT, [1, width if all_of_it else 1]) for index in range(count)]
+    onnx.save(graph_model(nodes, [("x", FLOAT, [1, width])], outputs, weights), tmp_path / "lost.onnx")
+    np.savez(tmp_path / "x.npz", x=x)
+    done = polycmp("run", "lost.onnx", "-b", "onnxrt", "-b", "onnx", "--load-inputs", "x.npz", *AUTO)
+    words = {item["verdict"] for item in done.report(Path("r.json"))["comparison_results"][0]["outputs"].values()}
+    assert words <= {"passed", "undecided", "blind"}, done.out
+
+
 def test_how_often_a_large_model_runs_is_said_before_its_first_run(polycmp, model, monkeypatch):
     monkeypatch.setattr("polycmp.builtin.judging.samples._LARGE", 0)
     done = polycmp("run", model, "-b", "onnx:dtype=float16", "-b", "onnx", *AUTO)

@@ -22,8 +22,8 @@ Y = normal_values(4, 64)
 class Source(RoundingSource):
     """What rounding does: a share of the largest magnitude, to all tensors alike."""
 
-    def __init__(self, share=0.0, *, inner=False, lost=None, network="", decides=True):
-        self.share, self.inner, self.where, self.files, self.jumps = share, inner, lost, network, decides
+    def __init__(self, share=0.0, *, inner=False, lost=None, network="", varies=True):
+        self.share, self.inner, self.where, self.files, self.varies = share, inner, lost, network, varies
         self.looks = []
 
     def floor(self, output, expected, *, count):
@@ -40,8 +40,8 @@ class Source(RoundingSource):
     def is_inner(self, output):
         return self.inner
 
-    def decides(self):
-        return self.jumps
+    def samples_vary(self):
+        return self.varies
 
     def network(self):
         return self.files, "the files hold the same network"
@@ -116,17 +116,17 @@ def test_what_it_does_not_explain_fails_after_all_samples_with_the_worst_element
 
 
 @pytest.mark.parametrize(
-    ("share", "error", "decides", "looks"),
+    ("share", "error", "varies", "looks"),
     [
         (1e-5, 0.5, False, LOOKS[:1]),
         (1e-5, 0.5, True, LOOKS),
         (1e-2, 0.5, False, LOOKS),
         (1e-5, 0.01, False, LOOKS[:1]),
     ],
-    ids=["far off", "far off where operators decide", "near the bound", "little of what it varies by"],
+    ids=["far off", "far off where samples vary", "near the bound", "little of what it varies by"],
 )
-def test_one_sample_is_enough_for_what_is_far_beyond_it(share, error, decides, looks):
-    source = Source(share=share, decides=decides)
+def test_one_sample_is_enough_for_what_is_far_beyond_it(share, error, varies, looks):
+    source = Source(share=share, varies=varies)
     wrong = Y.copy()
     wrong[2, 5] += error
     assert not judged(wrong, Y, source).passed

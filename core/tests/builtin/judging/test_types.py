@@ -10,7 +10,6 @@ from toygraphs import FEED, PLAIN, QUANTISED, SCALE, Graph, node
 from polycmp.builtin.judging.types import (
     beside_ties,
     cast_weights,
-    decides,
     folded_factors,
     grid_steps,
     may_draw,
@@ -18,6 +17,7 @@ from polycmp.builtin.judging.types import (
     quantised_tensors,
     round_alike,
     rounded_weights,
+    samples_vary,
     shared_roundings,
     types_inside,
     types_on_the_way,
@@ -74,7 +74,7 @@ def test_the_coarsest_type_stays_on_the_way():
 
 
 @pytest.mark.parametrize(
-    ("nodes", "types", "decided"),
+    ("nodes", "types", "varying"),
     [
         ([node("MatMul", "x w", "y")], {}, False),
         ([node("Shape", "x", "s"), node("Expand", "x s", "y")], {"s": "int64"}, False),
@@ -86,10 +86,18 @@ def test_the_coarsest_type_stays_on_the_way():
     ],
     ids=["products", "shapes", "a mask", "the largest", "rounded", "rounded weights", "codes"],
 )
-def test_a_model_decides_where_operators_make_jumps_of_what_moves(nodes, types, decided):
-    graph = Graph(*nodes, weights={"w": np.ones(4, np.float32)}, types=types)
-    assert decides(graph, graph.types(graph.inputs)) is decided
-    assert decides(graph, TensorMetadata()), "what is of an unknown type may be anything"
+def test_samples_vary_where_operators_make_jumps_of_what_moves(nodes, types, varying):
+    graph = Graph(*nodes, weights={"w": np.ones(4, np.float32)}, types=types, shape=(2, 4))
+    assert samples_vary(graph, graph.types(graph.inputs)) is varying
+    assert samples_vary(graph, TensorMetadata()), "what is of an unknown type may be anything"
+
+
+@pytest.mark.parametrize(
+    ("shape", "varying"), [((2, 4), False), ((7,), True), ((), True), ((-1, 64), True), (("n", 64), True), (None, True)]
+)
+def test_samples_vary_where_a_tensor_on_the_way_holds_few_numbers_or_nobody_knows(shape, varying):
+    graph = Graph(node("MatMul", "x w", "y"), weights={"w": np.ones(4, np.float32)}, shape=shape)
+    assert samples_vary(graph, graph.types(graph.inputs)) is varying
 
 
 def test_weights_that_a_cast_widens_have_the_type_of_the_file():

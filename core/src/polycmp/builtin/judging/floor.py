@@ -51,11 +51,11 @@ from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest
 from polycmp.builtin.judging.structure import same_structure
 from polycmp.builtin.judging.types import (
     cast_weights,
-    decides,
     grid_steps,
     own_types,
     quantised_tensors,
     round_alike,
+    samples_vary,
     shared_roundings,
     types_inside,
     types_of,
@@ -420,11 +420,11 @@ class RoundingTolerances:
         return {} if self._known_graph is None else grid_steps(self._known_graph)
 
     @cached_property
-    def decides(self) -> bool:
-        """Whether operators of any side make a jump of a small change, or nothing is known of them."""
+    def samples_vary(self) -> bool:
+        """Whether one sample of the noise of any side may be far smaller than others, or nothing is known of it."""
         graphs = {backend.model: self._graph(backend) for backend in (self._reference, *self.resolved.backends)}
         return any(
-            not isinstance(graph, PerturbableGraph) or decides(graph, types_of(graph, self._feed))
+            not isinstance(graph, PerturbableGraph) or samples_vary(graph, types_of(graph, self._feed))
             for graph in graphs.values()
         )
 
@@ -485,9 +485,9 @@ class PairRounding:
         """Return whether whole numbers in an output stand for real ones, as the steps of a scale do."""
         return not self.is_inner(output) and self._tolerances.holds_codes(output)
 
-    def decides(self) -> bool:
-        """Return whether a small change in the model may make a large one of an output, for all that is known."""
-        return self._tolerances.decides
+    def samples_vary(self) -> bool:
+        """Return whether one sample of the noise may be far smaller than others, for all that is known."""
+        return self._tolerances.samples_vary
 
     def network(self) -> tuple[Network, str]:
         """Return what the files of both sides hold, told without a run, and what is said of it."""

@@ -61,8 +61,8 @@ class RoundingSource(Protocol):
         del output
         return False
 
-    def decides(self) -> bool:
-        """Return whether a small change in the model may make a large one of an output, for all that is known."""
+    def samples_vary(self) -> bool:
+        """Return whether one sample of the noise may be far smaller than others, for all that is known."""
         return True
 
     def network(self) -> tuple[Network, str]:
@@ -145,14 +145,13 @@ class MeasuredJudge(OutputJudge):
         """Return whether no more samples are needed to believe that an output differs.
 
         They are not where files tell why, and where the error is as many times the bound as that is the noise: four
-        samples are not that far beyond the first, except where operators decide between numbers that are nearly equal
-        (measured on 2026-11-29 in outputs of the networks of `truth`: at most 3.0 times in 369 where none does, up to
-        12,930 in 206 where some do).
+        samples are not that far beyond the first unless they vary (measured on 2026-11-29 in outputs of the networks of
+        `truth`: at most 3.0 times in 369 where no operator decides, up to 12,930 in 206 where some do).
         """
         if self.rounding.is_inner(output):
             return False
         is_far = failed is not None and failed.error > MARGIN * failed.bound
-        return (is_far and not self.rounding.decides()) or self.rounding.network()[0] == "other"
+        return (is_far and not self.rounding.samples_vary()) or self.rounding.network()[0] == "other"
 
     def _by_samples(
         self, verdict: DetailedVerdict, candidate: Array, compared: Comparison, output: str, count: int

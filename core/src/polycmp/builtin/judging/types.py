@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Set
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.structure import static_tensors
+from polycmp.compare import FEWEST_IN_CHANNEL
 from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import HANDING_ON, UNITS, is_steps, operator_rounding, unit_of
 from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
@@ -101,18 +103,27 @@ def may_draw(graph: ModelGraph) -> bool:
     )
 
 
-def decides(graph: ModelGraph, types: TensorMetadata) -> bool:
-    """Return whether operators of a model make a jump of a small change: whole numbers, codes or truth values of it.
+def samples_vary(graph: ModelGraph, types: TensorMetadata) -> bool:
+    """Return whether one sample of a model's noise may be far smaller than others.
+
+    An operator that makes whole numbers, codes or truth values of real ones may turn in one sample of many; and where a
+    tensor holds few numbers, the random ones that move it may all be next to nothing.
 
     Args:
         graph: The model.
-        types: The types of its tensors; what is of an unknown one may be anything.
+        types: The types and shapes of its tensors; what is of an unknown one may be anything.
     """
     static = static_tensors(graph)
 
     def is_whole(name: str) -> bool:
         dtype = types[name].dtype if name in types else None
         return dtype is not None and not is_floating(dtype)
+
+    def is_short(name: str) -> bool:
+        shape = types[name].shape
+        dims = [dim for dim in shape or () if isinstance(dim, int)]
+        is_known = shape is not None and len(dims) == len(shape) and min(dims, default=0) >= 0
+        return not is_whole(name) and not (is_known and math.prod(dims) >= FEWEST_IN_CHANNEL)
 
     for node in graph.nodes:
         is_moved = any(name and name not in static and not is_whole(name) for name in node.inputs)
@@ -122,7 +133,8 @@ def decides(graph: ModelGraph, types: TensorMetadata) -> bool:
             and (node.op_type in _JUMPING or node.domain == _OF_TREES or any(map(is_whole, node.outputs)))
         ):
             return True
-        if any(name not in types for name in node.outputs if name):
+        made = [name for name in node.outputs if name]
+        if any(name not in types for name in made) or (is_moved and any(map(is_short, made))):
             return True
     return False
 
