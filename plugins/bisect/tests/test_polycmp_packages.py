@@ -31,6 +31,13 @@ def test_what_they_require_is_others_and_nothing_of_an_extra():
     assert any("extra" in str(item.marker) for item in requirements_of(["polycmp"]))
 
 
+def test_who_makes_models_for_a_backend_comes_with_it_though_its_package_does_not_require_that(shelf, monkeypatch):
+    monkeypatch.setenv("PYTHONPATH", str(shelf.site))
+    monkeypatch.syspath_prepend(str(shelf.site))
+    found = polycmp_packages(plugins_installed(), "toy")  # which requires the core alone, and takes ONNX models
+    assert {"polycmp", "polycmp_toyrt", "polycmp_onnx"} <= set(found.places)
+
+
 def test_other_places_have_another_digest():
     one, other = (polycmp_packages(REGISTRY, name) for name in ("onnx", "onnxrt"))
     assert one.digest != other.digest
