@@ -188,23 +188,6 @@ def test_a_process_that_is_ended_in_the_middle_has_compared_nothing(folder, scri
     assert "PASSED" not in done.stdout
 
 
-def test_a_converters_file_that_no_runtime_loads_gets_the_command_that_makes_it_anew(polycmp, folder):
-    model = onnx.load(folder / "m.onnx")
-    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float16([1.5]), "w"))  # and its inputs stay float32
-    onnx.save(model, folder / "half.onnx")
-    done = polycmp("run", "half.onnx", "m.onnx", "-b", "onnxrt")
-    assert done.status == 3
-    following = " ".join(done.out.split("next: ")[1].split("\nERROR")[0].split())
-    assert following.startswith("polycmp convert m.onnx --fp-to-fp16 -o half_fp16.onnx writes"), done.out
-    made = polycmp(*following.partition(" writes")[0].split()[1:])
-    assert made.status == 0, made.err
-    again = polycmp("run", "half_fp16.onnx", "m.onnx", "-b", "onnxrt", "--atol", "1e-2")
-    assert again.status == 0, again.out + again.err
-    # One that a runtime loads is no converter's mistake, nor is one without its original.
-    done = polycmp("run", "half.onnx", "-b", "onnxrt", "-b", "onnx")
-    assert "polycmp convert" not in done.out
-
-
 #: Modules that polycmp and its tools begin with; a stranger's folder may hold files of these names.
 HOSTILE = ("polycmp", "polycmp_onnx", "pip", "venv", "numpy", "onnx", "onnxruntime", "runpy", "csv", "email", "json")
 

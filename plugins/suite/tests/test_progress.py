@@ -32,8 +32,8 @@ def test_each_case_that_ended_is_a_line_with_its_place_and_reason(capsys):
 
 
 def test_names_and_reasons_do_nothing_to_a_terminal(capsys):
-    Progress(1, silent=False, jobs=1).ended(case("a\x1b[2J", "failed", reason="b\x1b[2J"))
-    assert "\x1b" not in capsys.readouterr().err
+    Progress(1, silent=False, jobs=1).ended(case("a\x1b[2J\n", "failed", reason="b\x1b[2J\n"))
+    assert capsys.readouterr().err == "[1/1] FAIL    a\\x1b[2J\\n (2 s): b\\x1b[2J\\n\n"
 
 
 def test_a_terminal_shows_what_runs_what_failed_and_how_long_it_may_take(capsys, monkeypatch):
