@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import onnx
 import pytest
+from in_parts import each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -115,10 +116,12 @@ def test_locate_names_the_operator_that_makes_an_output_of_weights_alone(polycmp
     assert "Mul 'anchors'" in said.out, said.out
 
 
-@pytest.mark.parametrize("lacking", ["anchors", "y7"])
-@pytest.mark.parametrize("who", ["new", "old"])
 @pytest.mark.parametrize(
-    "words", [("run",), ("run", "--mark-all"), ("locate",), ("locate", "--mark-all")], ids=" ".join
+    ("lacking", "who", "words"),
+    each_once(
+        ["anchors", "y7"], ["new", "old"], [("run",), ("run", "--mark-all"), ("locate",), ("locate", "--mark-all")]
+    ),
+    ids=spelled,
 )
 def test_every_command_fails_where_a_file_of_many_outputs_lacks_one(polycmp, sides, lacking, who, words):
     few = tuple(name for name in ("anchors", *MANY) if name != lacking)
@@ -137,8 +140,7 @@ def chain(last: dict[str, str]) -> onnx.ModelProto:
     return graph_model(nodes, [("x", TensorProto.FLOAT, [2, 5])], [(name, TensorProto.FLOAT, [2, 5]) for name in last])
 
 
-@pytest.mark.parametrize("who", ["new", "old"])
-@pytest.mark.parametrize("more", [(), ("--warm-up", "1")], ids=["in parts", "at once"])
+@pytest.mark.parametrize(("who", "more"), each_once(["new", "old"], [(), ("--warm-up", "1")]), ids=spelled)
 def test_run_mark_all_fails_where_a_file_lacks_an_operator_that_makes_an_output(polycmp, sides, who, more):
     models = {"new": chain({"n": "Neg", "y": "Exp"}), "old": chain({"n": "Neg", "y": "Exp"})}
     models[who] = chain({"n": "Neg"})

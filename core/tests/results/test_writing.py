@@ -11,6 +11,7 @@ from pathlib import Path
 import ml_dtypes
 import numpy as np
 import pytest
+from in_parts import each_once
 from saved_data import FEED, NEEDS_SAFETENSORS, write_outputs
 from toymodels import small
 
@@ -142,8 +143,7 @@ except FileError as error:
 """
 
 
-@pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize("count", [300_000, 249_950])
+@pytest.mark.parametrize(("name", "count"), each_once(PATHS, [300_000, 249_950]))
 def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, count):
     program = [sys.executable, "-W", "error", "-c", FULL, str(tmp_path / name), str(count)]
     done = subprocess.run(program, check=False, capture_output=True, text=True)

@@ -88,6 +88,15 @@ class Suite:
         """Run `polycmp suite` in this process, and each case in a copy of it, which may crash, hang or be ended."""
         return self._run(words, status, copy_cases)
 
+    def driven(self, *words: object, status: int | None = None, **environ: object) -> Done:
+        """Run `polycmp suite` in this process, and its cases in processes as a user's suite starts them."""
+
+        def arrange(patch: pytest.MonkeyPatch) -> None:
+            for name, value in environ.items():
+                patch.setenv(name, str(value))
+
+        return self._run(words, status, arrange)
+
     def _run(self, words: Sequence[object], status: int | None, arrange: Callable[[pytest.MonkeyPatch], None]) -> Done:
         self._capture.readouterr()
         with pytest.MonkeyPatch.context() as patch:
@@ -135,14 +144,14 @@ def suite(tmp_path, capfd) -> Suite:
 
 
 @pytest.fixture
-def frail(suite, tmp_path_factory, monkeypatch):
+def frail(suite, tmp_path_factory):
     """The folder of a suite, where there is also the backend `frail`."""
     site = FakeSite(tmp_path_factory.mktemp("site"))
     texts = {"__init__": "", "plugin": PLUGIN, "runner": RUNNER}
     files = {f"frail_backend/{name}.py": text for name, text in texts.items()}
     site.install("frail-backend", {"frail": "frail_backend.plugin"}, files, requires=())
-    monkeypatch.setenv("PYTHONPATH", site.environ()["PYTHONPATH"])
-    return suite
+    with site.installed_here():
+        yield suite
 
 
 @pytest.fixture
