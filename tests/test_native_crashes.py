@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from copied_processes import polycmp_copied
+from in_parts import a_few
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.process import code_words
@@ -147,7 +148,7 @@ def test_a_crash_at_the_end_takes_nothing_back(folder):
     assert done.stderr.splitlines()[-1].startswith(ENDED)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", a_few([signal.SIGTERM, signal.SIGINT]))
 def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
     (folder / "wait.py").write_text(
         "import time\nfrom pathlib import Path\n"

@@ -19,7 +19,7 @@ HERE = f"python={sys.executable}"
     ("fault", "says"),
     [
         ("die", "died with signal 11 (SIGSEGV) in iteration 1"),
-        ("leave", "ended with exit status 7 in iteration 1"),
+        pytest.param("leave", "ended with exit status 7 in iteration 1", marks=pytest.mark.corpus),
         ("raise", "has had enough (in iteration 1)"),
         ("overwrite", "no room left"),
     ],
