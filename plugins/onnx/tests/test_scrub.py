@@ -28,12 +28,28 @@ def secret_model():
         )
         for op in ("Add", "Sub")
     ]  # fmt: skip
+    scaled = helper.make_node("LeakyRelu", [own("d")], [own("e")])
+    scaled.attribute.append(
+        onnx.AttributeProto(name="alpha", ref_attr_name=own("factor"), type=onnx.AttributeProto.FLOAT)
+    )
+    body = helper.make_graph(
+        [scaled], own("body"), [], [helper.make_tensor_value_info(own("e"), TensorProto.FLOAT, None)]
+    )
     function = helper.make_function(
-        own("domain"), own("Twice"), [own("a")], [own("b")],
-        [helper.make_node("Add", [own("a"), own("a")], [own("b")], own("inside"))], [helper.make_opsetid("", 17)],
+        own("domain"), own("Twice"), [own("a"), own("c")], [own("b")],
+        [helper.make_node("Add", [own("a"), own("a")], [own("d")], own("inside")),
+         helper.make_node("If", [own("c")], [own("b")], own("choice"), then_branch=body, else_branch=body)],
+        [helper.make_opsetid("", 17)], attributes=[own("factor")],
     )  # fmt: skip
     nodes = [
-        helper.make_node(own("Twice"), [own("x")], [own("h")], own("call"), domain=own("domain")),
+        helper.make_node(
+            own("Twice"),
+            [own("x"), own("which")],
+            [own("h")],
+            own("call"),
+            domain=own("domain"),
+            **{own("factor"): 0.5},
+        ),
         helper.make_node("If", [own("which")], [own("y")], own("if"), then_branch=branches[0], else_branch=branches[1]),
     ]
     graph = helper.make_graph(
@@ -51,7 +67,7 @@ def secret_model():
 
 @pytest.mark.parametrize("which", [True, False])
 def test_no_name_is_left_and_the_model_computes_the_same(which):
-    model, x = secret_model(), np.ones((2, 4), np.float32)
+    model, x = secret_model(), -np.ones((2, 4), np.float32)
     before = make_evaluator(model).run(None, {own("x"): x, own("which"): np.array(which)})[0]
     names = scrub_names(model)
     assert SECRET not in str(model)
@@ -59,7 +75,7 @@ def test_no_name_is_left_and_the_model_computes_the_same(which):
     feed = {names[own("x")]: x, names[own("which")]: np.array(which)}
     np.testing.assert_array_equal(make_evaluator(model).run([names[own("y")]], feed)[0], before)
     assert (names[own("x")], names[own("y")], names[own("w")], names[own("n")]) == (
-        "input0", "output0", "weight0", "size0",
+        "input0", "output1", "weight0", "size0",
     )  # fmt: skip
 
 

@@ -41,7 +41,7 @@ def test_a_converters_file_that_no_runtime_loads_gets_the_command_that_makes_it_
     assert "-o half_fp16_1.onnx writes" in " ".join(polycmp("run", "half.onnx", "m.onnx", "-b", "onnxrt").out.split())
 
 
-def test_a_file_that_a_runtime_loads_is_no_converters_mistake_nor_is_one_without_its_original(polycmp, folder):
+def test_where_no_original_is_known_the_command_looks_for_the_fault(polycmp, folder):
     assert "polycmp convert" not in polycmp("run", "half.onnx", "-b", "onnxrt", "-b", "onnx").out
     done = polycmp("run", "half.onnx", "-b", "onnxrt")
     assert "polycmp convert" not in done.out
