@@ -1,4 +1,4 @@
-"""Lists of alike cases, and properties that are tried on many examples: a few in `make test`, all with the corpus."""
+"""Lists of alike cases, combinations, and properties with many examples: a few in `make test`, all with the corpus."""
 
 from __future__ import annotations
 

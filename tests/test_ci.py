@@ -14,6 +14,7 @@ import onnx
 import pytest
 from sarif_check import wrong_in
 from small_models import small_model
+from test_workflows import lint
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
@@ -49,13 +50,6 @@ def run_step(script: str, folder: Path, **environment: str) -> subprocess.Comple
         check=False,
         timeout=240,
     )
-
-
-def lint(schema: str, *paths: Path) -> None:
-    pytest.importorskip("check_jsonschema", reason="it is of the group dev")
-    command = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *paths]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
-    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("host", ["gitlab-ci", "github-workflows"])

@@ -2,27 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import runpy
-import sys
-
 import pytest
-from copied_processes import run_as_process
+from copied_processes import script_copied
 
 from polycmp.comparator import DataLoader
 
 BACKENDS = ("-b", "toy:name=bad,fault=add,at=y,amount=0.5", "-b", "plain")
-
-
-def ran(folder):
-    """Run the script in a copy of this process, as Python would."""
-
-    def main():
-        sys.path.insert(0, str(folder))
-        runpy.run_path("again.py", run_name="__main__")
-        return 0
-
-    return run_as_process(main, folder, os.environ)
 
 
 @pytest.mark.parametrize(
@@ -66,7 +51,7 @@ def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, st
     assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
     text = (tmp_path / "again.py").read_text()
     assert "from toybox.runner import ToyRunner" in text
-    done = ran(tmp_path)
+    done = script_copied("again.py", tmp_path)
     assert done.returncode == status, done.stdout + done.stderr
     if "--save-outputs" in words:
         assert (tmp_path / "o.json").exists()
@@ -92,15 +77,15 @@ def test_a_script_may_use_a_plugins_function(polycmp, model, tmp_path):
     words = ("--compare", "gap", "--gap-allowed", "0.4")
     assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
     assert "Gap(allowed=0.4)" in (tmp_path / "again.py").read_text()
-    done = ran(tmp_path)
+    done = script_copied("again.py", tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
 
 
 def test_a_script_may_use_a_function_without_options(polycmp, model, tmp_path):
     assert polycmp("run", "m.toy", *BACKENDS, "--compare", "same", "--gen-script", "again.py").status == 0
     assert "Same()" in (tmp_path / "again.py").read_text()
-    done = ran(tmp_path)
-    assert (done.returncode, b"FAILED" in done.stdout) == (1, True), done.stdout + done.stderr
+    done = script_copied("again.py", tmp_path)
+    assert (done.returncode, "FAILED" in done.stdout) == (1, True), done.stdout + done.stderr
 
 
 def test_a_run_file_beside_a_script_repeats_the_run(polycmp, model, tmp_path):
