@@ -122,6 +122,11 @@ class Suite:
         )
         return ended(Done(done.returncode, done.stdout, done.stderr), status)
 
+    def git(self, *words: str) -> None:
+        """Run git in the folder."""
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *words], cwd=self.folder, check=True, capture_output=True)
+
     @property
     def latest(self) -> Path:
         return self.folder / "suite-results" / "latest"
