@@ -15,13 +15,10 @@ pytest.importorskip("onnxruntime")
 @pytest.fixture
 def folder(tmp_path):
     """A folder with a model, and its file in float16 as a converter leaves it: its inputs stay float32."""
-    nodes = [
-        helper.make_node("Mul", ["x", "w"], ["scaled"], name="scale"),
-        helper.make_node("Tanh", ["scaled"], ["bent"], name="bend"),
-        helper.make_node("Add", ["bent", "w"], ["y"], name="shift"),
-    ]
-    shape = ("x", TensorProto.FLOAT, [2, 4]), ("y", TensorProto.FLOAT, [2, 4])
-    model = graph_model(nodes, shape[:1], shape[1:], [("w", np.float32([1.5]))])
+    values = [(name, TensorProto.FLOAT, [2, 4]) for name in ("x", "y")]
+    model = graph_model(
+        [helper.make_node("Mul", ["x", "w"], ["y"], "scale")], values[:1], values[1:], [("w", np.float32([1.5]))]
+    )
     onnx.save(model, tmp_path / "m.onnx")
     model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float16([1.5]), "w"))
     onnx.save(model, tmp_path / "half.onnx")
