@@ -260,7 +260,7 @@ def test_saved_outputs_of_another_name_are_judged_by_the_same_bound(polycmp, mod
     assert reasons[1] == reasons[0]
 
 
-@pytest.mark.parametrize("seed", ["0", "2", "3"])
+@pytest.mark.parametrize("seed", a_few(["0", "2", "3"]))
 def test_channels_of_tiny_values_are_not_accused(polycmp, tmp_path, seed):
     """Kernels approximate Sigmoid as exactly as 1 needs, whatever is subtracted from it."""
     node = helper.make_node
@@ -495,7 +495,7 @@ def test_weights_that_a_file_holds_in_a_coarser_type_are_rounded_to_it(polycmp, 
         assert polycmp(*command, *wrong, "-b", "onnxrt").status == 1
 
 
-@pytest.mark.parametrize("words", [(), ("--nan", "equal")], ids=["default", "equal"])
+@pytest.mark.parametrize("words", a_few([(), ("--nan", "equal")]), ids=["default", "equal"])
 @pytest.mark.parametrize(("share", "statuses"), [(1e-6, (0, 0, 0)), (0.5, (1, 1, 1))], ids=["healthy", "wrong"])
 def test_nan_that_both_files_make_alike_and_mask_is_no_difference(polycmp, tmp_path, words, share, statuses):
     """`--mark-all` failed a healthy pair of which `run` and `locate` said that nothing was wrong."""

@@ -7,7 +7,7 @@ import shlex
 import numpy as np
 import onnx
 import pytest
-from in_parts import each_once, spelled
+from in_parts import a_few, each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -100,7 +100,7 @@ def sides(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("more", [(), ("--mark-all",), ("--tolerance", "auto")], ids=" ".join)
+@pytest.mark.parametrize("more", a_few([(), ("--mark-all",), ("--tolerance", "auto")], 2), ids=" ".join)
 @pytest.mark.parametrize("factor, status", [(1.0, 0), (1.5, 1)])
 def test_run_compares_an_output_that_is_made_of_weights_alone(polycmp, sides, more, factor, status):
     pair = sides(detector(factor, ("anchors", *MANY), steps=2), detector(1.0, ("anchors", *MANY)))
@@ -211,7 +211,7 @@ def heads(count: int) -> onnx.ModelProto:
     return graph_model(nodes, [("x", TensorProto.FLOAT, [4, 16])], ends, weights)
 
 
-@pytest.mark.parametrize("count", [7, 8])
+@pytest.mark.parametrize("count", a_few([8, 7]))
 def test_a_file_in_float16_is_judged_alike_however_many_outputs_it_has(polycmp, tmp_path, count):
     onnx.save(heads(count), tmp_path / "old.onnx")
     assert polycmp("convert", "old.onnx", "--fp-to-fp16", "-o", "new.onnx").status == 0
