@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from suite_frail import PLUGIN, RUNNER
 from suite_texts import CHANGING, DIFFER, GOOD, HEAD, NAMES
 
 from polycmp.cli.main import run as run_command
+from polycmp.plugins import Registry, packages_of_modules
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -56,6 +58,22 @@ class Done:
     returncode: int
     stdout: str
     stderr: str
+
+
+@lru_cache
+def _packages_installed(modules: tuple[str, ...], _path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    return packages_of_modules(modules)
+
+
+def packages_installed(modules: Collection[str]) -> Mapping[str, list[str]]:
+    """Return the packages of modules, looked up once in this process, as a process of a command does."""
+    return _packages_installed((*modules,), (*sys.path,))
+
+
+@lru_cache
+def wrong_for_editors(text: str, registry: Registry) -> list[str]:
+    """Return what the schema has against a suite file, asked once of each text."""
+    return wrong_in(text, registry)
 
 
 def ended(done: Done, status: int | None) -> Done:
@@ -102,10 +120,11 @@ class Suite:
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             patch.delenv("GITHUB_ACTIONS", raising=False)
+            patch.setattr("polycmp_suite.suitefile.versions.packages_of_modules", packages_installed)
             arrange(patch)
             left = run_command(["suite", *map(str, words)], plugins_installed())
         if left != 2 and self.path.exists():  # a file that is read is one that editors accept
-            assert wrong_in(self.path.read_text(encoding="utf-8"), plugins_installed()) == []
+            assert wrong_for_editors(self.path.read_text(encoding="utf-8"), plugins_installed()) == []
         return ended(Done(left, *self._capture.readouterr()), status)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
