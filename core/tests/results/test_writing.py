@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import resource
 import signal
 import subprocess
 import sys
@@ -132,6 +131,8 @@ def test_kill_9_while_saving_leaves_no_file_or_a_whole_one(tmp_path, name):
 
 def write_on_a_full_disk(path, count):
     """Write outputs where files end at a megabyte; return the exit status."""
+    import resource
+
     resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
     warnings.simplefilter("error")
     try:
