@@ -63,7 +63,7 @@ def ran(suite, *names: str, more: str = "", words: tuple = (), status: int = 0) 
     for name in names:
         shutil.copy(suite.folder / "one.onnx", suite.folder / f"{name}.onnx")
     suite.write('[defaults]\nbackend = ["frail", "onnxrt"]\n' + "".join(case(n, more, f"{n}.onnx") for n in names))
-    suite.process("suite.toml", *words, status=status)
+    suite.driven("suite.toml", *words, status=status)
     return suite.results()
 
 

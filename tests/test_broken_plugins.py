@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from in_parts import a_few
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fakes import BROKEN, REASONS, FakeSite, install_broken, runner
@@ -113,7 +114,7 @@ class TestOutsider:
 
 
 class TestNobodyElseIsHurt:
-    @pytest.mark.parametrize("args", [["--version"], ["plugins", "--help"], ["plugins", "new", "--help"]])
+    @pytest.mark.parametrize("args", a_few([["--version"], ["plugins", "--help"], ["plugins", "new", "--help"]], 2))
     def test_help_and_version_are_the_same(self, healthy, sick, args):
         calm, shaken = (site.python("-m", "polycmp", *args) for site in (healthy, sick))
         assert shaken.returncode == 0

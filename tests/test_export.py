@@ -7,15 +7,12 @@ import subprocess
 import sys
 
 import pytest
+from copied_processes import script_copied
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib
-
-
-def run_script(path, cwd):
-    return subprocess.run([sys.executable, path], cwd=cwd, capture_output=True, text=True, timeout=240, check=False)
 
 
 class TestScript:
@@ -44,7 +41,7 @@ class TestScript:
         written = polycmp("run", model, *words, "--gen-script", "compare.py")
         assert written.status == 0, written.err
         assert not written.out
-        script = run_script("compare.py", tmp_path)
+        script = script_copied("compare.py", tmp_path)
         assert script.returncode == command.status, script.stderr
         assert "Traceback" not in script.stderr
 
@@ -64,7 +61,7 @@ class TestScript:
         words = ("run", model, "--onnxrt", "--onnx", "--iterations", 2)
         polycmp(*words, "--save-outputs", "command.json", "--save-inputs", "in.json")
         polycmp(*words, "--save-outputs", "script.json", "--save-inputs", "in2.json", "--gen-script", "compare.py")
-        assert run_script("compare.py", tmp_path).returncode == 0
+        assert script_copied("compare.py", tmp_path).returncode == 0
         assert (tmp_path / "in.json").read_bytes() == (tmp_path / "in2.json").read_bytes()
         saved = json.loads((tmp_path / "command.json").read_text())["lst"]
         again = json.loads((tmp_path / "script.json").read_text())["lst"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes import FakeSite
-from test_report_plugins import plugin_row, run
+from test_report_plugins import plugin_rows, run
 
 LIGHT = """
     from polycmp.spec import FormatSpec, hookimpl
@@ -147,21 +147,23 @@ def test_json_is_read_and_written_whatever_plugins_do(site, model, tmp_path):
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("FormatSpec('fake', '', 'a:b', 'a:b')", "bad suffix 'fake' of a format"),
-        ("FormatSpec('.Fake', '', 'a:b', 'a:b')", "bad suffix '.Fake'"),
-        ("FormatSpec('.x', '', 'a.b', 'a:b')", "'a.b' in polycmp_formats is not of the form"),
-        ("FormatSpec('.x', '', 'a:b', None)", "None in polycmp_formats is not of the form"),
-        (
-            "FormatSpec('.x', '', 'a:b', 'a:b')\n        yield FormatSpec('.x', '', 'a:b', 'a:b')",
-            "file format 'x' twice",
-        ),
-    ],
-)
-def test_what_a_format_may_not_be(site, spec, reason):
-    install(site, spec)
-    row = plugin_row(site, "fake")
-    assert row["state"] == "broken"
-    assert reason in row["reason"]
+#: What a plugin gives as a type of files, and why it is refused.
+REFUSED = [
+    ("FormatSpec('fake', '', 'a:b', 'a:b')", "bad suffix 'fake' of a format"),
+    ("FormatSpec('.Fake', '', 'a:b', 'a:b')", "bad suffix '.Fake'"),
+    ("FormatSpec('.x', '', 'a.b', 'a:b')", "'a.b' in polycmp_formats is not of the form"),
+    ("FormatSpec('.x', '', 'a:b', None)", "None in polycmp_formats is not of the form"),
+    (
+        "FormatSpec('.x', '', 'a:b', 'a:b')\n        yield FormatSpec('.x', '', 'a:b', 'a:b')",
+        "file format 'x' twice",
+    ),
+]
+
+
+def test_what_a_format_may_not_be(site):
+    for number, (spec, _) in enumerate(REFUSED):
+        install(site, spec, f"fake{number}")
+    rows = plugin_rows(site)
+    for number, (spec, reason) in enumerate(REFUSED):
+        row = rows[f"fake{number}"]
+        assert (row["state"], reason in row["reason"]) == ("broken", True), (spec, row)

@@ -246,7 +246,10 @@ def slow(tmp_path):
 
 @pytest.mark.parametrize(
     ("number", "status", "said"),
-    [(signal.SIGTERM, -signal.SIGTERM, "polycmp: ended by SIGTERM\n"), (signal.SIGHUP, -signal.SIGHUP, "SIGHUP\n")],
+    [
+        (signal.SIGTERM, -signal.SIGTERM, "polycmp: ended by SIGTERM\n"),
+        pytest.param(signal.SIGHUP, -signal.SIGHUP, "SIGHUP\n", marks=pytest.mark.corpus),
+    ],
     ids=str,
 )
 def test_a_signal_during_a_command_ends_the_program(model, tmp_path, slow, number, status, said):

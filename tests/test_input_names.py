@@ -13,6 +13,7 @@ import converted_models as converted
 import numpy as np
 import onnx
 import pytest
+from in_parts import each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -50,8 +51,9 @@ def test_all_tensors_are_compared_on_the_same_numbers(polycmp, models):
     assert failed[0] == "downer1"
 
 
-@pytest.mark.parametrize("name", ["x", "features"], ids=["reference", "candidate"])
-@pytest.mark.parametrize("words", [["run"], ["run", "--mark-all"], ["locate"]], ids=" ".join)
+@pytest.mark.parametrize(
+    ("name", "words"), each_once(["x", "features"], [["run"], ["run", "--mark-all"], ["locate"]]), ids=spelled
+)
 def test_a_file_names_an_input_as_either_model_does(polycmp, models, words, name):
     np.savez("x.npz", **{name: np.random.default_rng(1).random((2, 5, converted.WIDTH), np.float32)})
     done = polycmp(*words, "other.onnx", *NEW, *OLD, "--load-inputs", "x.npz")
@@ -194,8 +196,11 @@ def two_names(folder: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("loader", [("--val-range",), ("--data-loader", "stress", "--stress-val-range")])
-@pytest.mark.parametrize("name", ["mine", "other", "mi*"])
+@pytest.mark.parametrize(
+    ("loader", "name"),
+    each_once([("--val-range",), ("--data-loader", "stress", "--stress-val-range")], ["mine", "other", "mi*"]),
+    ids=spelled,
+)
 def test_a_range_may_name_an_input_as_either_model_calls_it(polycmp, tmp_path, name, loader):
     two_names(tmp_path)
     pair = ("mine.onnx", "-b", "onnxrt", "-b", "onnx:model=other.onnx", *loader, f"{name}:[5,6]")

@@ -85,7 +85,7 @@ def save_products(path: Path, factors: list[float]) -> None:
         pytest.param("kill", "died with signal 9 (SIGKILL) in iteration 2", marks=pytest.mark.corpus),
         pytest.param("leave", "ended with exit status 7 in iteration 2", marks=pytest.mark.corpus),
         ("hang", "hung: no answer for 6 s"),
-        ("complain", "no more (in iteration 2)"),
+        pytest.param("complain", "no more (in iteration 2)", marks=pytest.mark.corpus),  # as of the toy box
     ],
 )
 def test_trouble_is_that_backends_result(site, model, tmp_path, monkeypatch, how, text):
@@ -119,7 +119,7 @@ def test_a_worker_gives_what_the_backend_gives_here(polycmp, model, tmp_path):
 
 def test_locate_starts_no_process_for_each_part(polycmp, tmp_path):
     started = {}
-    for count in (4, 12):
+    for count in (3, 7):
         bad, good = tmp_path / f"bad{count}.onnx", tmp_path / f"good{count}.onnx"
         save_products(bad, [1.1] * count)
         save_products(good, [1.0] * count)
@@ -130,7 +130,7 @@ def test_locate_starts_no_process_for_each_part(polycmp, tmp_path):
         assert done.status == 1, done.err + done.out
         assert "FOUND" in done.out
         started[count] = [int(pid) for pid in (tmp_path / f"python{count}.started").read_text().split()]
-    assert len(started[12]) == len(started[4])
+    assert len(started[7]) == len(started[3])
     gc.collect()  # the search is gone, but for circles among its objects
     assert not [pid for pids in started.values() for pid in pids if _runs(pid)]
 

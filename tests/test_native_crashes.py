@@ -11,6 +11,7 @@ import numpy as np
 import onnx
 import pytest
 from copied_processes import polycmp_copied
+from in_parts import a_few
 from onnx import TensorProto, helper, numpy_helper
 
 from polycmp.process import code_words
@@ -147,7 +148,7 @@ def test_a_crash_at_the_end_takes_nothing_back(folder):
     assert done.stderr.splitlines()[-1].startswith(ENDED)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("number", a_few([signal.SIGTERM, signal.SIGINT]))
 def test_signals_reach_the_command_and_its_status_comes_back(folder, number):
     (folder / "wait.py").write_text(
         "import time\nfrom pathlib import Path\n"
@@ -186,23 +187,6 @@ def test_a_process_that_is_ended_in_the_middle_has_compared_nothing(folder, scri
     assert done.returncode == 3, done.stdout + done.stderr
     assert f"exit status {status}: a library or a script ended the process" in done.stderr
     assert "PASSED" not in done.stdout
-
-
-def test_a_converters_file_that_no_runtime_loads_gets_the_command_that_makes_it_anew(polycmp, folder):
-    model = onnx.load(folder / "m.onnx")
-    model.graph.initializer[0].CopyFrom(numpy_helper.from_array(np.float16([1.5]), "w"))  # and its inputs stay float32
-    onnx.save(model, folder / "half.onnx")
-    done = polycmp("run", "half.onnx", "m.onnx", "-b", "onnxrt")
-    assert done.status == 3
-    following = " ".join(done.out.split("next: ")[1].split("\nERROR")[0].split())
-    assert following.startswith("polycmp convert m.onnx --fp-to-fp16 -o half_fp16.onnx writes"), done.out
-    made = polycmp(*following.partition(" writes")[0].split()[1:])
-    assert made.status == 0, made.err
-    again = polycmp("run", "half_fp16.onnx", "m.onnx", "-b", "onnxrt", "--atol", "1e-2")
-    assert again.status == 0, again.out + again.err
-    # One that a runtime loads is no converter's mistake, nor is one without its original.
-    done = polycmp("run", "half.onnx", "-b", "onnxrt", "-b", "onnx")
-    assert "polycmp convert" not in done.out
 
 
 #: Modules that polycmp and its tools begin with; a stranger's folder may hold files of these names.

@@ -112,7 +112,7 @@ def children_of(pid):
         (signal.SIGTERM, "outputs.npz", ()),
         pytest.param(signal.SIGTERM, "outputs.json", (), marks=pytest.mark.corpus),
         pytest.param(signal.SIGTERM, "outputs.safetensors", (), marks=pytest.mark.corpus),
-        (signal.SIGTERM, "outputs", ()),
+        pytest.param(signal.SIGTERM, "outputs", (), marks=pytest.mark.corpus),
         pytest.param(signal.SIGHUP, "outputs.npz", (), marks=pytest.mark.corpus),
         pytest.param(signal.SIGTERM, "outputs.npz", ("--use-subprocess",), marks=pytest.mark.corpus),
         (signal.SIGHUP, "outputs", ("--use-subprocess",)),

@@ -17,7 +17,7 @@ from tool_commands import lines, make_files
 @pytest.mark.parametrize(
     ("theirs", "ours", "words"),
     [
-        pytest.param(*line, marks=() if index % 4 == 0 else pytest.mark.corpus, id=" ".join(line[2]))
+        pytest.param(*line, marks=() if index % 8 == 0 else pytest.mark.corpus, id=" ".join(line[2]))
         for index, line in enumerate(lines())
     ],
 )

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import onnx
 import pytest
+from in_parts import a_few
 from tutorial_folders import image_model, make_images, make_scene, script, tokens_model
 
 from polycmp.json import load_json
@@ -213,7 +214,7 @@ def test_data_loader_scripts_run_unchanged(polycmp, tmp_path, name, iterations):
     assert len(list(open_inputs(["saved"]))) == iterations
 
 
-@pytest.mark.parametrize("line", [group[0] for group in GROUPS if "--trt" in group[0]][4:8])
+@pytest.mark.parametrize("line", a_few([group[0] for group in GROUPS if "--trt" in group[0]][4:8]))
 def test_with_the_plugin_switched_off_the_answer_is_how_to_switch_it_on(tmp_path, line):
     make_scene(tmp_path, line)
     done = subprocess.run(

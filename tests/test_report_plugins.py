@@ -89,10 +89,15 @@ def run(site, tmp_path, *words, **environ):
     return site.polycmp(*words, cwd=tmp_path, **environ)
 
 
-def plugin_row(site, name):
+def plugin_rows(site):
+    """Return what `plugins list` says of each plugin, by its name."""
     rows = json.loads(site.polycmp("plugins", "list", "--json").stdout)["plugins"]
-    [row] = [row for row in rows if row["name"] == name]
-    return row
+    assert len({row["name"] for row in rows}) == len(rows)
+    return {row["name"]: row for row in rows}
+
+
+def plugin_row(site, name):
+    return plugin_rows(site)[name]
 
 
 @pytest.fixture
@@ -246,24 +251,26 @@ def test_a_suffix_that_two_claim_goes_to_neither_and_the_core_keeps_its_own(site
     assert any("report 'fake' refused: fake-one has it too" in note for note in row["notes"])
 
 
-@pytest.mark.parametrize(
-    ("spec", "reason"),
-    [
-        ("ReportSpec('fake', '', 'a:b')", "bad suffix 'fake' of a report"),
-        ("ReportSpec('.Fake', '', 'a:b')", "bad suffix '.Fake'"),
-        ("ReportSpec('', '', 'a:b')", "bad name '' of a report without suffix"),
-        ("ReportSpec('.x', '', 'a:b', name='x')", "is called after its suffix"),
-        ("ReportSpec('', '', 'a:b', name='x')", "nothing ever asks for the report 'x'"),
-        ("ReportSpec('.x', '', '', options=Options)", "'' in polycmp_reports is not of the form"),
-        ("ReportSpec('', '', '', name='x', instead='a:b')", "it has no options"),
-        ("ReportSpec('', '', '', name='x', instead='a.b', options=Options)", "'a.b' is not of the form"),
-    ],
-)
-def test_what_a_report_may_not_be(site, spec, reason):
-    install(site, spec)
-    row = plugin_row(site, "fake")
-    assert row["state"] == "broken"
-    assert reason in row["reason"]
+#: What a plugin gives as a report, and why it is refused.
+REFUSED = [
+    ("ReportSpec('fake', '', 'a:b')", "bad suffix 'fake' of a report"),
+    ("ReportSpec('.Fake', '', 'a:b')", "bad suffix '.Fake'"),
+    ("ReportSpec('', '', 'a:b')", "bad name '' of a report without suffix"),
+    ("ReportSpec('.x', '', 'a:b', name='x')", "is called after its suffix"),
+    ("ReportSpec('', '', 'a:b', name='x')", "nothing ever asks for the report 'x'"),
+    ("ReportSpec('.x', '', '', options=Options)", "'' in polycmp_reports is not of the form"),
+    ("ReportSpec('', '', '', name='x', instead='a:b')", "it has no options"),
+    ("ReportSpec('', '', '', name='x', instead='a.b', options=Options)", "'a.b' is not of the form"),
+]
+
+
+def test_what_a_report_may_not_be(site):
+    for number, (spec, _) in enumerate(REFUSED):
+        install(site, spec, f"fake{number}")
+    rows = plugin_rows(site)
+    for number, (spec, reason) in enumerate(REFUSED):
+        row = rows[f"fake{number}"]
+        assert (row["state"], reason in row["reason"]) == ("broken", True), (spec, row)
 
 
 def test_a_broken_plugin_that_would_bring_the_suffix_says_so(site, pair, tmp_path):

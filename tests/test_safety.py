@@ -18,7 +18,7 @@ import pytest
 from fakes import FakeSite
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from in_parts import PARTS, in_parts
+from in_parts import PARTS, a_few, in_parts
 from odd_backend import odd_site
 from onnx import TensorProto, helper
 
@@ -291,7 +291,7 @@ def test_a_result_that_cannot_be_written_is_no_result(model, tmp_path):
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the shell's limit is that of Linux")
-@pytest.mark.parametrize("suffix", ["npz", "json", "safetensors"])
+@pytest.mark.parametrize("suffix", a_few(["npz", "json", "safetensors"]))
 def test_outputs_that_do_not_fit_are_no_fault_of_a_plugin(tmp_path, suffix):
     pytest.importorskip("onnxruntime")
     [x], [y] = ([helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 65536])] for name in "xy")

@@ -18,7 +18,10 @@ SOURCES = [
 
 def headings(path: Path) -> list[str]:
     """Return the words that results in a file have as literals."""
-    calls = [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    text = path.read_text(encoding="utf-8")
+    if "Result(" not in text and "build_result(" not in text:
+        return []
+    calls = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.Call)]
     results = [call for call in calls if isinstance(call.func, ast.Name) and call.func.id in {"Result", "build_result"}]
     values = [word.value for call in results for word in call.keywords if word.arg == "heading"]
     values += [call.args[2] for call in results if len(call.args) > 2]

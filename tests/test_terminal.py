@@ -9,9 +9,13 @@ import subprocess
 import sys
 import textwrap
 import time
+from pathlib import Path
 
 import pytest
+from copied_processes import run_as_process
 from fakes import FakeSite, runner
+
+from polycmp.__main__ import main
 
 SLOW = """
     import time
@@ -38,10 +42,14 @@ def complete(*words: str) -> list[str]:
         "COMP_WORDS": line,
         "COMP_CWORD": str(len(words) - 1),
     }
-    command = [sys.executable, "-c", "from polycmp.__main__ import main; main()"]
-    done = subprocess.run(command, env=environ, capture_output=True, text=True, check=False, timeout=60)
+
+    def program() -> int:
+        sys.argv = ["polycmp"]
+        return main() or 0
+
+    done = run_as_process(program, Path.cwd(), environ)
     assert not done.stderr
-    return [item.partition(",")[2] for item in done.stdout.split()]
+    return [item.partition(",")[2] for item in done.stdout.decode().split()]
 
 
 @pytest.mark.parametrize(

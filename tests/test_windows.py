@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import pytest
 from fakes import FakeSite, runner
+from in_parts import a_few
 
 from polycmp.builtin.layerwise.partition import GraphCuts
 from polycmp.builtin.layerwise.partitioned_run import PartitionedRun
@@ -28,7 +29,7 @@ def report(polycmp, tmp_path, *words):
     return done, json.loads((tmp_path / "r.json").read_text())
 
 
-@pytest.mark.parametrize("iterations", [1, 3])
+@pytest.mark.parametrize("iterations", a_few([3, 1]))
 def test_windows_say_what_one_pass_says(polycmp, tmp_path, iterations):
     good, bad = faulty_models.chain(tmp_path / "good.onnx"), faulty_models.chain(tmp_path / "bad.onnx", changed=8)
     words = (bad, "-b", "onnxrt", "-b", f"onnxrt:name=ref,model={good}", "--mark-all", "--iterations", iterations)

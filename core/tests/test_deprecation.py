@@ -23,7 +23,7 @@ def old() -> int:
 def overdue(text: str, version: str) -> list[int]:
     """Return the lines of calls of `deprecated` whose time has come, or that do not say when it comes."""
     found = []
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(ast.parse(text)) if "deprecated" in text else ():
         if isinstance(node, ast.Call) and getattr(node.func, "id", getattr(node.func, "attr", "")) == "deprecated":
             until = next((item.value for item in node.keywords if item.arg == "until"), None)
             base = Version(Version(version).base_version)

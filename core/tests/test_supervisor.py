@@ -8,6 +8,7 @@ import subprocess
 import sys
 
 import pytest
+from in_parts import a_few
 
 from polycmp._supervisor import supervised
 
@@ -43,7 +44,7 @@ def test_a_crash_says_whose_it_is_and_what_to_type():
     assert following == "  next: polycmp flaky m.onnx --use-subprocess"
 
 
-@pytest.mark.parametrize("status", [0, 1, 2, 130])
+@pytest.mark.parametrize("status", a_few([0, 1, 2, 130], 2))
 def test_an_exit_status_that_the_command_did_not_give_is_no_verdict(status):
     """A library may end the process while it is loaded: nothing was compared then."""
     done = supervise(f"os._exit({status})", "flaky", "m.onnx")
@@ -164,7 +165,7 @@ def test_where_processes_cannot_be_copied_the_command_runs_here(monkeypatch):
     assert supervised(lambda: 7, ["run"]) == 7
 
 
-@pytest.mark.parametrize("words", [("--help",), ("run", "--help"), ("plugins", "list")])
+@pytest.mark.parametrize("words", a_few([("--help",), ("plugins", "list"), ("run", "--help")], 2))
 def test_a_reader_that_has_gone_is_no_verdict_and_no_death(words):
     """Click takes a broken pipe for its own and ends the process with 1, which is that outputs differ."""
     reading, writing = os.pipe()

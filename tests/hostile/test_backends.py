@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from in_parts import each_once, spelled
 
 pytest.importorskip("polycmp_onnx")
 
@@ -111,8 +112,7 @@ def versus(polycmp, hostile, monkeypatch):
     return run
 
 
-@pytest.mark.parametrize("mode", OUTPUTS)
-@pytest.mark.parametrize("pace", [(), ("--sequential-runners",)], ids=["streaming", "sequential"])
+@pytest.mark.parametrize(("mode", "pace"), each_once(OUTPUTS, [(), ("--sequential-runners",)]), ids=spelled)
 def test_what_comes_back_is_looked_at(versus, mode, pace):
     status, said = versus(mode, *pace)
     assert (status, OUTPUTS[mode][1] in said) == (OUTPUTS[mode][0], True), said
@@ -134,8 +134,7 @@ def test_a_worker_gives_the_same_answers(versus, mode):
     assert (status, OUTPUTS[mode][1] in said) == (OUTPUTS[mode][0], True), said
 
 
-@pytest.mark.parametrize("stage", STAGES)
-@pytest.mark.parametrize("mode", ENDINGS)
+@pytest.mark.parametrize(("stage", "mode"), each_once(STAGES, ENDINGS))
 def test_what_ends_a_call_is_the_backends_failure(versus, mode, stage):
     status, said = versus(f"{mode},when={stage}")
     assert status == 3

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from in_parts import a_few
 
 pytest.importorskip("polycmp_onnx")
 
@@ -36,7 +37,7 @@ def runs(polycmp, hostile):
 
 @pytest.mark.parametrize("ending", ENDINGS)
 class TestEndings:
-    @pytest.mark.parametrize("pace", [(), ("--sequential-runners",)], ids=["streaming", "sequential"])
+    @pytest.mark.parametrize("pace", a_few([(), ("--sequential-runners",)]), ids=["streaming", "sequential"])
     @pytest.mark.parametrize(
         "body",
         [

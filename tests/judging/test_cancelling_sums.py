@@ -10,6 +10,7 @@ import numpy as np
 import onnx
 import onnxruntime
 import pytest
+from in_parts import a_few, each_once, spelled
 from onnx import TensorProto, helper, numpy_helper
 from packaging.version import Version
 
@@ -81,8 +82,7 @@ def judged(polycmp, *words: str) -> tuple[int, float, float]:
     return said.status, output["max_error"], output["functions"]["simple"]["tolerance"]["atol"]
 
 
-@pytest.mark.parametrize("words", [(), ("--mark-all",)], ids=["run", "mark-all"])
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("words", "kind"), each_once([(), ("--mark-all",)], KINDS), ids=spelled)
 def test_another_order_of_summation_passes_and_a_fault_above_its_bound_fails(polycmp, tmp_path, kind, words):
     onnx.save(model(kind, at_once(kind)), tmp_path / "old.onnx")
     onnx.save(model(kind, in_parts(kind)), tmp_path / "new.onnx")
@@ -94,7 +94,7 @@ def test_another_order_of_summation_passes_and_a_fault_above_its_bound_fails(pol
     assert (status, error < 6 * bound) == (1, True)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", a_few(KINDS, 3))
 def test_locate_accuses_nobody_of_another_order(polycmp, tmp_path, kind):
     onnx.save(model(kind, at_once(kind)), tmp_path / "old.onnx")
     onnx.save(model(kind, in_parts(kind)), tmp_path / "new.onnx")
@@ -122,7 +122,7 @@ def recurrent(path: Path, kind: str, times: float = 1.0) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", ["GRU", "LSTM", "RNN"])
+@pytest.mark.parametrize("kind", a_few(["LSTM", "GRU", "RNN"]))
 @pytest.mark.parametrize(("times", "statuses"), [(1.0, {0, 3}), (0.9, {1})])
 def test_what_cancels_inside_a_recurrent_layer_is_rounding(polycmp, tmp_path, kind, times, statuses):
     """No digit may be left of some numbers, which is no fault; which, depends on the processor."""
@@ -158,7 +158,7 @@ def normalising(path: Path, kind: str, times: float = 1.0) -> Path:
     return path
 
 
-@pytest.mark.parametrize("kind", NORMALISATIONS)
+@pytest.mark.parametrize("kind", a_few(NORMALISATIONS))
 def test_the_mean_of_an_image_of_one_colour_is_rounded(polycmp, tmp_path, kind):
     """Nothing is left of it but the rounding of the mean, which not every kernel has: it may be undecided."""
     if kind == "LayerNormalization" and Version(onnxruntime.__version__) < Version("1.21"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from in_parts import each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -173,8 +174,9 @@ def test_what_rounding_may_make_nan_of_is_not_estimated(ask):
     assert "FAIL" not in done.out
 
 
-@pytest.mark.parametrize("backend", ["onnx", "onnxrt"])
-@pytest.mark.parametrize("more", [["--mark-all"], ["--tolerance", "auto"]])
+@pytest.mark.parametrize(
+    ("backend", "more"), each_once(["onnx", "onnxrt"], [["--mark-all"], ["--tolerance", "auto"]]), ids=spelled
+)
 def test_how_many_scores_are_kept_is_a_decision(ask, backend, more):
     done = ask(filtered(HALF), filtered(FLOAT), "run", *more, backend=backend)
     assert done.status == 3, done.out + done.err

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from in_parts import each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -138,8 +139,9 @@ MODELS = {
 }
 
 
-@pytest.mark.parametrize("name", MODELS)
-@pytest.mark.parametrize("words", [(), ("--sequential-runners",), ("--iterations", "2")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("name", "words"), each_once(MODELS, [(), ("--sequential-runners",), ("--iterations", "2")]), ids=spelled
+)
 def test_two_backends_that_agree_on_one_iteration_have_passed(polycmp, tmp_path, name, words):
     make, inputs = MODELS[name]
     onnx.save(make(), tmp_path / "m.onnx")

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from in_parts import a_few
+from in_parts import a_few, each_once, spelled
 from ml_dtypes import bfloat16
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
@@ -53,17 +53,20 @@ def verdict(done):
 
 
 @pytest.mark.parametrize(
-    "backends",
-    [
-        ("onnxrt", "onnx"),
-        ("onnx", "onnxrt"),
-        ("onnxrt", "onnxrt:optimization=off"),
-        ("onnx:dtype=float16", "onnx"),
-        ("onnx:dtype=bfloat16", "onnxrt"),
-        ("onnx:dtype=float64", "onnxrt"),
-    ],
+    ("backends", "seed"),
+    each_once(
+        [
+            ("onnxrt", "onnx"),
+            ("onnx", "onnxrt"),
+            ("onnxrt", "onnxrt:optimization=off"),
+            ("onnx:dtype=float16", "onnx"),
+            ("onnx:dtype=bfloat16", "onnxrt"),
+            ("onnx:dtype=float64", "onnxrt"),
+        ],
+        ["1", "2"],
+    ),
+    ids=spelled,
 )
-@pytest.mark.parametrize("seed", ["1", "2"])
 def test_rounding_passes_whatever_the_type(polycmp, model, backends, seed):
     done = polycmp("run", model, "-b", backends[0], "-b", backends[1], *AUTO, "--seed", seed)
     assert done.status == 0, done.out
@@ -276,7 +279,7 @@ def test_saved_outputs_of_another_name_are_judged_by_the_same_bound(polycmp, mod
     assert reasons[1] == reasons[0]
 
 
-@pytest.mark.parametrize("seed", ["0", "2", "3"])
+@pytest.mark.parametrize("seed", a_few(["0", "2", "3"]))
 def test_channels_of_tiny_values_are_not_accused(polycmp, tmp_path, seed):
     """Kernels approximate Sigmoid as exactly as 1 needs, whatever is subtracted from it."""
     node = helper.make_node
@@ -419,7 +422,7 @@ def test_a_coarse_type_elsewhere_explains_nothing_of_an_output(polycmp, tmp_path
     assert done.status == status, done.out
 
 
-@pytest.mark.parametrize(("factor", "status"), [(1.0, 0), (1.004, 0), (1.2, 1)])
+@pytest.mark.parametrize(("factor", "status"), [pytest.param(1.0, 0, marks=pytest.mark.corpus), (1.004, 0), (1.2, 1)])
 def test_an_estimate_accuses_nothing_of_what_a_row_keeps(polycmp, tmp_path, factor, status):
     """ONNX's operators of version 7 cannot be perturbed inside a model, and a loop may carry an error along a row."""
     weight = np.random.default_rng(0).standard_normal((32, 32)).astype(np.float32)
@@ -497,8 +500,9 @@ def write_networks(folder: Path, dtype, *, is_wrong: bool) -> list[str]:
     return paths
 
 
-@pytest.mark.parametrize("command", [["run"], ["run", "--mark-all"], ["locate"]], ids=" ".join)
-@pytest.mark.parametrize("order", [1, -1], ids=["held first", "source first"])
+@pytest.mark.parametrize(
+    ("command", "order"), each_once([["run", "--mark-all"], ["run"], ["locate"]], [1, -1]), ids=spelled
+)
 @pytest.mark.parametrize("dtype", a_few([np.float16, bfloat16]))
 def test_weights_that_a_file_holds_in_a_coarser_type_are_rounded_to_it(polycmp, tmp_path, command, order, dtype):
     """The rest of the file calculates in float32: a weight that is wrong by 5 % of a column is seen."""
@@ -510,7 +514,7 @@ def test_weights_that_a_file_holds_in_a_coarser_type_are_rounded_to_it(polycmp, 
         assert polycmp(*command, *wrong, "-b", "onnxrt").status == 1
 
 
-@pytest.mark.parametrize("words", [(), ("--nan", "equal")], ids=["default", "equal"])
+@pytest.mark.parametrize("words", a_few([(), ("--nan", "equal")]), ids=["default", "equal"])
 @pytest.mark.parametrize(("share", "statuses"), [(1e-6, (0, 0, 0)), (0.5, (1, 1, 1))], ids=["healthy", "wrong"])
 def test_nan_that_both_files_make_alike_and_mask_is_no_difference(polycmp, tmp_path, words, share, statuses):
     """`--mark-all` failed a healthy pair of which `run` and `locate` said that nothing was wrong."""

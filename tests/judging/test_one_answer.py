@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
-from in_parts import a_few
+from in_parts import each_once
 from in_process import run_cases_here
 from low_precision_models import chain_with_fault, feed
 
@@ -18,10 +18,14 @@ from polycmp_onnx import convert_to_bf16, convert_to_fp16
 
 #: How a candidate is made of the good model, besides the fault.
 KINDS = ("float32", "float16", "bfloat16", "dynamic int8", "static int8")
-#: One that rounds as the reference does, one narrower type and one with codes; the corpus has them all.
-TRIED = ("float32", "bfloat16", "static int8")
 #: By how much a weight in the middle is too large: not at all, below all rounding, and by what shows in some types.
-FAULTS = (0.0, 0.1, *(pytest.param(share, marks=pytest.mark.corpus) for share in (1e-6, 1e-4, 3e-3, 1.0)))
+FAULTS = (0.0, 1e-6, 1e-4, 3e-3, 0.1, 1.0)
+#: A type that rounds as the reference does, a narrower one and one with codes; the corpus has all with all faults.
+TRIED = (("float32", 0.1), ("bfloat16", 0.0), ("static int8", 0.1))
+each_pair = pytest.mark.parametrize(
+    ("kind", "share"),
+    [pytest.param(*pair, marks=() if pair in TRIED else pytest.mark.corpus) for pair in product(KINDS, FAULTS)],
+)
 #: Faults with tolerances that pass all, fail the fault, and fail rounding, too; the corpus has them crosswise.
 TYPED = ((0.0, "1e-5"), (0.1, "1e-7"), (0.1, "1e-3"), (0.1, "1e-1"))
 WORDS = {0: "passed", 1: "failed", 3: "open"}
@@ -114,18 +118,16 @@ def pair(polycmp, tmp_path, monkeypatch):
     return write
 
 
-@pytest.mark.parametrize("share", FAULTS)
-@pytest.mark.parametrize(
-    "kind", [kind if kind in TRIED else pytest.param(kind, marks=pytest.mark.corpus) for kind in KINDS]
-)
+@each_pair
 def test_every_command_says_the_same_of_two_files(polycmp, pair, kind, share):
     new, old = pair(kind, share)
     commands = ("run", "run --mark-all", "locate", "run --tolerance auto", "run --mark-all --tolerance auto")
     assert disagreement(statuses(polycmp, commands, new, old, runner(kind))) == ""
 
 
-@pytest.mark.parametrize("is_other_order", [False, True], ids=["new beside old", "old beside new"])
-@pytest.mark.parametrize("kind", a_few(["float16", "static int8", "dynamic int8"], 2))
+@pytest.mark.parametrize(
+    ("kind", "is_other_order"), each_once(["float16", "static int8", "dynamic int8"], [False, True])
+)
 def test_an_output_has_one_bound_whether_tensors_inside_are_looked_at(polycmp, pair, kind, is_other_order):
     files = pair(kind, 3e-3)
     words = ("run", *(reversed(files) if is_other_order else files), "-b", runner(kind), "--load-inputs", "x.npz")
@@ -137,8 +139,7 @@ def test_an_output_has_one_bound_whether_tensors_inside_are_looked_at(polycmp, p
     assert bounds[0] == bounds[1]
 
 
-@pytest.mark.parametrize("share", a_few([1e-4, 0.1, 0.0], 2))
-@pytest.mark.parametrize("kind", ["float16", "static int8"])
+@pytest.mark.parametrize(("kind", "share"), each_once(["float16", "static int8"], [1e-4, 0.1, 0.0]))
 def test_the_order_of_the_files_changes_no_word(polycmp, pair, kind, share):
     new, old = pair(kind, share)
     words = [said_by(polycmp, "run", *files, runner(kind)) for files in ((new, old), (old, new))]
@@ -160,8 +161,7 @@ def test_a_tolerance_that_was_typed_is_final_in_every_command(polycmp, pair, sha
         assert said["run --mark-all"] == "failed", said
 
 
-@pytest.mark.parametrize("share", a_few([0.0, 3e-3, 1e-4, 0.1], 2))
-@pytest.mark.parametrize("command", ["run", "run --mark-all"])
+@pytest.mark.parametrize(("command", "share"), each_once(["run", "run --mark-all"], [3e-3, 0.0, 1e-4, 0.1]))
 def test_a_larger_tolerance_never_fails_what_a_smaller_one_passed(polycmp, pair, command, share):
     new, old = pair("float16", share)
     words = (*command.split(), new, "-b", "onnxrt:name=new", "-b", f"onnxrt:name=old,model={old}", "--load-inputs")
@@ -173,8 +173,7 @@ def test_a_larger_tolerance_never_fails_what_a_smaller_one_passed(polycmp, pair,
     assert passed == sorted(passed), found
 
 
-@pytest.mark.parametrize("share", FAULTS)
-@pytest.mark.parametrize("kind", KINDS)
+@each_pair
 def test_an_output_passes_exactly_if_it_is_within_the_bound_that_is_given(polycmp, pair, kind, share):
     new, old = pair(kind, share)
     backend = runner(kind)

@@ -7,6 +7,7 @@ import shlex
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few, each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -99,7 +100,7 @@ def sides(tmp_path):
     return write
 
 
-@pytest.mark.parametrize("more", [(), ("--mark-all",), ("--tolerance", "auto")], ids=" ".join)
+@pytest.mark.parametrize("more", a_few([(), ("--mark-all",), ("--tolerance", "auto")], 2), ids=" ".join)
 @pytest.mark.parametrize("factor, status", [(1.0, 0), (1.5, 1)])
 def test_run_compares_an_output_that_is_made_of_weights_alone(polycmp, sides, more, factor, status):
     pair = sides(detector(factor, ("anchors", *MANY), steps=2), detector(1.0, ("anchors", *MANY)))
@@ -115,10 +116,12 @@ def test_locate_names_the_operator_that_makes_an_output_of_weights_alone(polycmp
     assert "Mul 'anchors'" in said.out, said.out
 
 
-@pytest.mark.parametrize("lacking", ["anchors", "y7"])
-@pytest.mark.parametrize("who", ["new", "old"])
 @pytest.mark.parametrize(
-    "words", [("run",), ("run", "--mark-all"), ("locate",), ("locate", "--mark-all")], ids=" ".join
+    ("lacking", "who", "words"),
+    each_once(
+        ["anchors", "y7"], ["new", "old"], [("run",), ("run", "--mark-all"), ("locate",), ("locate", "--mark-all")]
+    ),
+    ids=spelled,
 )
 def test_every_command_fails_where_a_file_of_many_outputs_lacks_one(polycmp, sides, lacking, who, words):
     few = tuple(name for name in ("anchors", *MANY) if name != lacking)
@@ -137,8 +140,7 @@ def chain(last: dict[str, str]) -> onnx.ModelProto:
     return graph_model(nodes, [("x", TensorProto.FLOAT, [2, 5])], [(name, TensorProto.FLOAT, [2, 5]) for name in last])
 
 
-@pytest.mark.parametrize("who", ["new", "old"])
-@pytest.mark.parametrize("more", [(), ("--warm-up", "1")], ids=["in parts", "at once"])
+@pytest.mark.parametrize(("who", "more"), each_once(["new", "old"], [(), ("--warm-up", "1")]), ids=spelled)
 def test_run_mark_all_fails_where_a_file_lacks_an_operator_that_makes_an_output(polycmp, sides, who, more):
     models = {"new": chain({"n": "Neg", "y": "Exp"}), "old": chain({"n": "Neg", "y": "Exp"})}
     models[who] = chain({"n": "Neg"})
@@ -209,7 +211,7 @@ def heads(count: int) -> onnx.ModelProto:
     return graph_model(nodes, [("x", TensorProto.FLOAT, [4, 16])], ends, weights)
 
 
-@pytest.mark.parametrize("count", [7, 8])
+@pytest.mark.parametrize("count", a_few([8, 7]))
 def test_a_file_in_float16_is_judged_alike_however_many_outputs_it_has(polycmp, tmp_path, count):
     onnx.save(heads(count), tmp_path / "old.onnx")
     assert polycmp("convert", "old.onnx", "--fp-to-fp16", "-o", "new.onnx").status == 0

@@ -9,6 +9,7 @@ import converted_models as converted
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few, each_once
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from small_models import graph_model
@@ -71,7 +72,7 @@ def test_noise_that_adds_up_in_good_layers_does_not_fail_a_tensor(against, tmp_p
     assert any("rounding explains up to" in item["reason"] for item in outputs_of(found).values())
 
 
-@pytest.mark.parametrize("times", [2.0, 1.6])
+@pytest.mark.parametrize("times", a_few([1.6, 2.0]))
 def test_a_scale_that_is_too_large_is_named_where_noise_would_hide_it(against, tmp_path, times):
     good = converted.peaked(tmp_path / "good.onnx")
     made = converted.dynamic_int8(good, tmp_path / "int8.onnx")
@@ -164,8 +165,7 @@ def test_elements_that_are_off_in_the_middle_of_a_range_were_not_clipped():
 # --- activations that the quantiser leaves to the range of the codes
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize(("form", "kinds"), each_once(FORMS, KINDS))
 def test_a_good_file_without_its_activations_is_not_accused(usual, tmp_path, kinds, form):
     good = converted.bent(tmp_path / "good.onnx", kinds)
     done, found = usual("locate", converted.static(good, tmp_path / "int8.onnx", form), good)
@@ -185,7 +185,7 @@ def test_sums_before_an_activation_are_not_accused(usual, tmp_path, form):
     assert done.status == 0, done.out
 
 
-@pytest.mark.parametrize("kinds", ["C2C", "C6C", "CRC"])
+@pytest.mark.parametrize("kinds", a_few(["CRC", "C2C", "C6C"], 2))
 def test_codes_before_an_activation_may_end_where_it_cuts(usual, tmp_path, kinds):
     good = converted.bent(tmp_path / "good.onnx", kinds)
     symmetric = {"ActivationSymmetric": True, "WeightSymmetric": True}
@@ -229,9 +229,9 @@ def test_codes_that_do_not_end_where_the_activation_cuts_are_named(usual, tmp_pa
     assert "has no operator of its own there" in done.out
 
 
-@pytest.mark.parametrize(("form", "named"), [("QDQ", "n_t2"), ("QOperator", "n_t2_quant")])
-@pytest.mark.parametrize("fault", ["scale", "bias"])
-def test_a_fault_in_a_file_without_activations_is_named(usual, tmp_path, form, named, fault):
+@pytest.mark.parametrize(("form", "fault"), each_once(["QDQ", "QOperator"], ["scale", "bias"]))
+def test_a_fault_in_a_file_without_activations_is_named(usual, tmp_path, form, fault):
+    named = {"QDQ": "n_t2", "QOperator": "n_t2_quant"}[form]
     good = converted.bent(tmp_path / "good.onnx", "CRCRC")
     made = converted.static(good, tmp_path / "int8.onnx", form)
     weight, factor = ("2.weight_scale", 1.3) if fault == "scale" else ("2.bias_quantized", 0)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
-from in_parts import a_few
+from in_parts import a_few, each_once, spelled
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -57,8 +57,7 @@ def against(polycmp, tmp_path):
     return run
 
 
-@pytest.mark.parametrize("end", ENDS)
-@pytest.mark.parametrize("words", [(), ("--tolerance", "auto")], ids=" ".join)
+@pytest.mark.parametrize(("end", "words"), each_once(ENDS, [(), ("--tolerance", "auto")]), ids=spelled)
 def test_no_fault_is_passed_where_no_output_moves_with_the_inputs(against, end, words):
     said = against(*words, end=end)
     assert said.status == 3, said.out
@@ -88,8 +87,9 @@ def test_several_files_show_it_as_one_does(against, tmp_path, words):
     assert said.status == 3 and "no output depends on the inputs" in " ".join(said.out.split()), said.out
 
 
-@pytest.mark.parametrize("file", ["saved.npz", "saved.json", "saved"])
-@pytest.mark.parametrize("words", [(), ("--iterations", "2")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("file", "words"), each_once(["saved.npz", "saved.json", "saved"], [(), ("--iterations", "2")]), ids=spelled
+)
 def test_saved_outputs_say_that_no_output_moves(against, polycmp, file, words):
     assert against("--save-outputs", file, *words, end="a class").status == 3
     said = polycmp("compare", file)
@@ -238,18 +238,20 @@ def layers(*factors: float, biases: bool = False) -> onnx.ModelProto:
     return graph_model(nodes, [("x", FLOAT, [2, 16])], [(name, FLOAT, [2, 8])], weights)
 
 
-@pytest.mark.parametrize("depth", [1, 2])
 @pytest.mark.parametrize(
-    "words",
-    [
-        (),
-        ("--tolerance", "auto"),
-        ("--atol", "1e-5"),
-        ("--sequential-runners",),
-        ("--mark-all",),
-        ("--iterations", "2"),
-    ],
-    ids=" ".join,
+    ("depth", "words"),
+    each_once(
+        [1, 2],
+        [
+            (),
+            ("--tolerance", "auto"),
+            ("--atol", "1e-5"),
+            ("--sequential-runners",),
+            ("--mark-all",),
+            ("--iterations", "2"),
+        ],
+    ),
+    ids=spelled,
 )
 def test_inputs_of_zeros_reach_no_weights(polycmp, tmp_path, depth, words):
     """Outputs that are 0 whatever the weights are do move with other inputs, which says nothing of these."""
@@ -271,8 +273,9 @@ def test_inputs_of_zeros_compare_what_biases_make(polycmp, tmp_path):
         assert polycmp("run", "new.onnx", *words).status == status
 
 
-@pytest.mark.parametrize("shape", [(4,), (1, 4), (2, 4), (2, 1)], ids=str)
-@pytest.mark.parametrize("inputs", [(), ("--val-range", "[0,0]")], ids=" ".join)
+@pytest.mark.parametrize(
+    ("shape", "inputs"), each_once([(4,), (1, 4), (2, 4), (2, 1)], [(), ("--val-range", "[0,0]")]), ids=spelled
+)
 def test_weights_behind_a_dead_part_do_not_revive_it(against, polycmp, tmp_path, shape, inputs):
     """A bias of any shape, such as position embeddings or learnt queries, moves the output, and says nothing of it."""
     bias = np.random.default_rng(3).standard_normal(shape).astype(np.float32)

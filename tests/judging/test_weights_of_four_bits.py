@@ -7,6 +7,7 @@ import json
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -41,7 +42,9 @@ def model(nodes, weights) -> onnx.ModelProto:
     return graph_model(nodes, *shapes, weights)
 
 
-@pytest.mark.parametrize("words", [(), ("--mark-all",), ("--tolerance", "auto")], ids=["run", "mark-all", "auto"])
+@pytest.mark.parametrize(
+    "words", a_few([(), ("--mark-all",), ("--tolerance", "auto")], 2), ids=["run", "mark-all", "auto"]
+)
 @pytest.mark.parametrize("factor, status", [(1.0, 0), (1.3, 1), (-1.0, 1)], ids=["right", "too large", "negated"])
 def test_what_four_bits_leave_passes_where_the_files_hold_one_network(polycmp, tmp_path, factor, status, words):
     """Rounding to 4 bits is a tenth of what the output varies by: what the files hold decides whether it is a fault."""
@@ -83,7 +86,7 @@ def test_an_output_that_another_file_makes_of_it_stays_open_where_the_files_cann
 
 
 @pytest.mark.parametrize("factor, status", [(1.0, 0), (1.5, 1), (-1.0, 1)], ids=["right", "too large", "negated"])
-@pytest.mark.parametrize("power", [1, 3])
+@pytest.mark.parametrize("power", a_few([1, 3]))
 def test_locate_knows_what_steps_of_blocks_leave_of_peaked_weights(polycmp, tmp_path, power, factor, status):
     onnx.save(exact(WEIGHT**power), tmp_path / "old.onnx")
     onnx.save(packed(factor, WEIGHT**power), tmp_path / "new.onnx")

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from in_parts import each_once
 from judges import simple
 
 from polycmp.builtin.api.compare_functions import CompareFunc
@@ -99,8 +100,10 @@ def test_differences_that_overflow_elsewhere_fail(candidate, reference):
     assert verdict.stats.max_abs > 0
 
 
-@pytest.mark.parametrize("shape", [(700_000, 2), (3, 400_001), (2, 2, 300_000)])
-@pytest.mark.parametrize("layout", ["C", "F", "strided", "transposed"])
+@pytest.mark.parametrize(
+    ("shape", "layout"),
+    each_once([(700_000, 2), (3, 400_001), (2, 2, 300_000)], ["C", "F", "strided", "transposed"]),
+)
 def test_blocks_and_threads_give_what_one_block_gives(shape, layout):
     rng = np.random.default_rng(0)
     b = rng.standard_normal(shape)

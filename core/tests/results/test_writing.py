@@ -6,11 +6,14 @@ import os
 import signal
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import ml_dtypes
 import numpy as np
 import pytest
+from copied_processes import run_as_process
+from in_parts import each_once
 from saved_data import FEED, NEEDS_SAFETENSORS, write_outputs
 from toymodels import small
 
@@ -126,29 +129,27 @@ def test_kill_9_while_saving_leaves_no_file_or_a_whole_one(tmp_path, name):
         assert not (tmp_path / name).exists()
 
 
-FULL = """
-import resource, sys
-import numpy as np
-from polycmp.errors import FileError
-from polycmp.results.files import OutputsWriter
-resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
-try:
-    with OutputsWriter(sys.argv[1]) as writer:
-        for label in "ab":
-            writer.add(label, {"y": np.zeros(int(sys.argv[2]), np.float32)}, 0.1)
-except FileError as error:
-    print(error)
-    sys.exit(error.exit_code)
-"""
+def write_on_a_full_disk(path, count):
+    """Write outputs where files end at a megabyte; return the exit status."""
+    import resource
+
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, 1_000_000))
+    warnings.simplefilter("error")
+    try:
+        with OutputsWriter(path) as writer:
+            for label in "ab":
+                writer.add(label, {"y": np.zeros(count, np.float32)}, 0.1)
+    except FileError as error:
+        print(error)
+        return error.exit_code
+    return 0
 
 
-@pytest.mark.parametrize("name", PATHS)
-@pytest.mark.parametrize("count", [300_000, 249_950])
+@pytest.mark.parametrize(("name", "count"), each_once(PATHS, [300_000, 249_950]))
 def test_a_full_disk_is_a_file_error_and_leaves_no_half_file(tmp_path, name, count):
-    program = [sys.executable, "-W", "error", "-c", FULL, str(tmp_path / name), str(count)]
-    done = subprocess.run(program, check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (3, "")
-    assert "File too large" in done.stdout
+    done = run_as_process(lambda: write_on_a_full_disk(tmp_path / name, count), tmp_path, os.environ)
+    assert (done.returncode, done.stderr) == (3, b"")
+    assert b"File too large" in done.stdout
     assert [file for file in tmp_path.rglob("*") if not file.is_dir()] == []
 
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import numpy as np
 import onnx
 import pytest
@@ -27,23 +24,17 @@ def model(tmp_path):
     return path
 
 
-def locate(model, *words):
-    return subprocess.run(
-        [sys.executable, "-m", "polycmp", "locate", str(model), *words], capture_output=True, text=True, check=False
-    )
-
-
-def test_locate_names_bisect_with_all_options(model):
-    done = locate(model, "-b", "onnxrt", "-b", "onnx", "--seed", "3")
-    if done.returncode != 1:
+def test_locate_names_bisect_with_all_options(polycmp, model):
+    done = polycmp("locate", model, "-b", "onnxrt", "-b", "onnx", "--seed", "3")
+    if done.status != 1:
         pytest.skip("this ONNX Runtime has mended the fusion")
-    line = next(line for line in done.stdout.splitlines() if "polycmp bisect" in line)
+    line = next(line for line in done.out.splitlines() if "polycmp bisect" in line)
     assert "-b onnxrt" in line
     assert "-b onnx" in line
-    assert "--seed 3" in " ".join(done.stdout.split())
+    assert "--seed 3" in " ".join(done.out.split())
 
 
-def test_nothing_is_named_where_nothing_was_found(model):
-    done = locate(model, "-b", "onnx", "-b", "onnx")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "polycmp bisect" not in done.stdout
+def test_nothing_is_named_where_nothing_was_found(polycmp, model):
+    done = polycmp("locate", model, "-b", "onnx", "-b", "onnx")
+    assert done.status == 0, done.out + done.err
+    assert "polycmp bisect" not in done.out

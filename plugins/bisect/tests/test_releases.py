@@ -25,24 +25,11 @@ def test_ends_that_cannot_be_right_are_wrong_usage(place, words, said):
 
 
 def test_a_release_of_the_candidate_is_the_bad_one_to_begin_with(place):
-    words = (
-        "m.onnx",
-        "-b",
-        "toy:version=1.5",
-        "-b",
-        "onnx",
-        "--over",
-        "toyrt",
-        "--releases",
-        "1.1",
-        "1.4",
-        "1.5",
-        "1.6",
-    )
-    done, report = place.bisect(*words)
+    words = ("m.onnx", "-b", "toy:version=1.5", "-b", "onnx", "--over", "toyrt", "--releases")
+    done, report = place.bisect(*words, "1.1", "1.4", "1.5", "1.6")
     assert (done.returncode, report["first_bad"], report["last_good"]) == (1, "1.4", "1.1"), done.stdout + done.stderr
     assert "toy:version=1.5" not in done.stdout
-    done, _ = place.bisect(*words, "--bad", "1.5", "--good", "1.1")  # says the same twice
+    done, _ = place.bisect(*words, "1.1", "1.5", "--bad", "1.5", "--good", "1.1")  # says the same twice
     assert done.returncode == 1
 
 

@@ -12,10 +12,13 @@ import ml_dtypes
 import numpy as np
 import onnx
 import pytest
+from copied_processes import run_as_process
+from in_process import plugins_installed
 from onnx import TensorProto, helper, numpy_helper
 from small_models import graph_model
 from two_products import EXPECTED, FEED, FIRST, SECOND, path, second_half, two_products, write
 
+from polycmp.cli.main import run as run_command
 from polycmp.errors import ModelError
 from polycmp.model import Model
 from polycmp.plugins import Registry
@@ -201,13 +204,19 @@ def folder(tmp_path_factory) -> Path:
     return folder
 
 
-def few_files(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    """Run a command that may have few files open at once."""
-    command = ["sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh", sys.executable, "-m", "polycmp", *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+def few_files(folder: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
+    """Run a command in a copy of this process, which may have few files open at once."""
+
+    def main() -> int:
+        import resource
+
+        resource.setrlimit(resource.RLIMIT_NOFILE, (FILES, FILES))
+        return run_command([*words], plugins_installed())
+
+    return run_as_process(main, folder, os.environ)
 
 
-@pytest.mark.skipif(os.name == "nt", reason="the limit is a Unix shell's")
+@pytest.mark.skipif(os.name == "nt", reason="the limit is one of Unix")
 @pytest.mark.parametrize(
     "words",
     [

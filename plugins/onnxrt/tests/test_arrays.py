@@ -11,7 +11,6 @@ from onnxrt_models import FLOAT, identity, infer, model, value
 from packaging.version import Version
 
 from polycmp.tensors import as_dtype
-from polycmp_onnx.packing import pack, unpack
 from polycmp_onnxrt import OnnxrtRunner, SessionFromOnnx
 from polycmp_onnxrt.arrays import ONNX_TYPES
 
@@ -71,18 +70,6 @@ def test_four_bits_in_and_out(name):
     assert got["packed"].dtype == dtype
     assert got["packed"].astype(np.float32).tolist() == numbers.tolist()
     assert got["wide"].tolist() == numbers.tolist()
-
-
-@pytest.mark.parametrize("name", ["int4", "uint4", "int2", "uint2", "float4_e2m1fn"])
-@pytest.mark.parametrize("size", [0, 1, 2, 3, 4, 5, 7, 8])
-def test_packing_below_a_byte_and_back(name, size):
-    if not hasattr(ml_dtypes, name):
-        pytest.skip(f"ml_dtypes {ml_dtypes.__version__} has no {name}")
-    dtype, bits = as_dtype(name), int("".join(filter(str.isdigit, name))[0])
-    codes = np.arange(size, dtype=np.uint8) % (1 << bits)
-    array = unpack(pack(codes, bits), bits, dtype, (size,))
-    assert unpack(pack(array, bits), bits, dtype, (size,)).tobytes() == array.tobytes()
-    assert (pack(array, bits) == pack(codes, bits)).all()
 
 
 @takes_low_bit_types

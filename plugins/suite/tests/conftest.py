@@ -7,8 +7,9 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ from suite_frail import PLUGIN, RUNNER
 from suite_texts import CHANGING, DIFFER, GOOD, HEAD, NAMES
 
 from polycmp.cli.main import run as run_command
+from polycmp.plugins import Registry, packages_of_modules
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -58,6 +60,22 @@ class Done:
     stderr: str
 
 
+@lru_cache
+def _packages_installed(modules: tuple[str, ...], _path: tuple[str, ...]) -> Mapping[str, list[str]]:
+    return packages_of_modules(modules)
+
+
+def packages_installed(modules: Collection[str]) -> Mapping[str, list[str]]:
+    """Return the packages of modules, looked up once in this process, as a process of a command does."""
+    return _packages_installed((*modules,), (*sys.path,))
+
+
+@lru_cache
+def wrong_for_editors(text: str, registry: Registry) -> list[str]:
+    """Return what the schema has against a suite file, asked once of each text."""
+    return wrong_in(text, registry)
+
+
 def ended(done: Done, status: int | None) -> Done:
     """Return what a command left behind, which is no trace of a fault and, where one is given, this status."""
     assert "Traceback" not in done.stdout + done.stderr, done.stdout + done.stderr
@@ -88,15 +106,25 @@ class Suite:
         """Run `polycmp suite` in this process, and each case in a copy of it, which may crash, hang or be ended."""
         return self._run(words, status, copy_cases)
 
+    def driven(self, *words: object, status: int | None = None, **environ: object) -> Done:
+        """Run `polycmp suite` in this process, and its cases in processes as a user's suite starts them."""
+
+        def arrange(patch: pytest.MonkeyPatch) -> None:
+            for name, value in environ.items():
+                patch.setenv(name, str(value))
+
+        return self._run(words, status, arrange)
+
     def _run(self, words: Sequence[object], status: int | None, arrange: Callable[[pytest.MonkeyPatch], None]) -> Done:
         self._capture.readouterr()
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(self.folder)
             patch.delenv("GITHUB_ACTIONS", raising=False)
+            patch.setattr("polycmp_suite.suitefile.versions.packages_of_modules", packages_installed)
             arrange(patch)
             left = run_command(["suite", *map(str, words)], plugins_installed())
         if left != 2 and self.path.exists():  # a file that is read is one that editors accept
-            assert wrong_in(self.path.read_text(encoding="utf-8"), plugins_installed()) == []
+            assert wrong_for_editors(self.path.read_text(encoding="utf-8"), plugins_installed()) == []
         return ended(Done(left, *self._capture.readouterr()), status)
 
     def start(self, *words: object) -> subprocess.Popen[str]:
@@ -112,6 +140,11 @@ class Suite:
             self.command(*words), cwd=self.folder, env=environment, capture_output=True, text=True, check=False
         )
         return ended(Done(done.returncode, done.stdout, done.stderr), status)
+
+    def git(self, *words: str) -> None:
+        """Run git in the folder."""
+        who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
+        subprocess.run(["git", *who, *words], cwd=self.folder, check=True, capture_output=True)
 
     @property
     def latest(self) -> Path:
@@ -135,14 +168,14 @@ def suite(tmp_path, capfd) -> Suite:
 
 
 @pytest.fixture
-def frail(suite, tmp_path_factory, monkeypatch):
+def frail(suite, tmp_path_factory):
     """The folder of a suite, where there is also the backend `frail`."""
     site = FakeSite(tmp_path_factory.mktemp("site"))
     texts = {"__init__": "", "plugin": PLUGIN, "runner": RUNNER}
     files = {f"frail_backend/{name}.py": text for name, text in texts.items()}
     site.install("frail-backend", {"frail": "frail_backend.plugin"}, files, requires=())
-    monkeypatch.setenv("PYTHONPATH", site.environ()["PYTHONPATH"])
-    return suite
+    with site.installed_here():
+        yield suite
 
 
 @pytest.fixture

@@ -36,17 +36,17 @@ def install(site: FakeSite, name: str, **modules: str) -> None:
 
 
 @pytest.fixture
-def with_plugins(suite, tmp_path_factory, monkeypatch):
+def with_plugins(suite, tmp_path_factory):
     site = FakeSite(tmp_path_factory.mktemp("site"))
     install(site, "my_cluster", plugin=PLUGIN, executor=EXECUTOR)
     install(site, "broken_cluster", plugin="raise RuntimeError('no such thing')\n")
-    monkeypatch.setenv("PYTHONPATH", site.environ()["PYTHONPATH"])
     suite.write(HEAD)
-    return suite
+    with site.installed_here():
+        yield suite
 
 
 def test_a_package_brings_an_executor_whatever_another_does(with_plugins):
-    with_plugins.process("suite.toml", "--executor", "mine", status=0)
+    with_plugins.driven("suite.toml", "--executor", "mine", status=0)
     results = with_plugins.results()
     assert {item["where"] for item in results.values()} == {"machine 7"}
     assert {item["state"] for item in results.values()} == {"passed"}
@@ -61,7 +61,7 @@ def test_a_package_brings_an_executor_whatever_another_does(with_plugins):
     ],
 )
 def test_an_executor_that_cannot_be_had_is_said(with_plugins, name, words):
-    done = with_plugins.process("suite.toml", "--executor", name, status=3)
+    done = with_plugins.driven("suite.toml", "--executor", name, status=3)
     assert words in done.stderr
     assert "next:" in done.stderr
     assert not (with_plugins.folder / "suite-results").exists()
@@ -69,5 +69,5 @@ def test_an_executor_that_cannot_be_had_is_said(with_plugins, name, words):
 
 def test_an_executor_that_nobody_has_is_wrong_usage(suite):
     suite.write(HEAD)
-    done = suite.process("suite.toml", "--executor", "locla", status=2)
+    done = suite.driven("suite.toml", "--executor", "locla", status=2)
     assert "did you mean 'local'?" in done.stderr

@@ -64,7 +64,7 @@ def test_memory_beyond_the_limit_is_a_result(suite):
         "    yield {'x': kept[:4]}\n"
     )
     suite.write(HEAD + case("big", 'data-loader-script = "big.py"\nmemory = "600M"'))
-    suite.process("suite.toml", status=3)
+    suite.driven("suite.toml", status=3)
     assert "more than the 600 MiB it may" in suite.results()["big"]["reason"]
     assert suite.results()["big"]["seconds"] < 50
 

@@ -25,7 +25,7 @@ def test_nothing_is_located_where_a_case_passes_or_is_known_to_fail(suite):
 def test_a_search_that_takes_too_long_is_ended_and_the_case_stands(suite):
     pytest.importorskip("polycmp_locate")
     suite.write('[[case]]\nmodel = "one.onnx"\nbackend = ["onnxrt", "onnxrt:model=two.onnx"]\nlocate = 0.05\n')
-    suite.process("suite.toml", "-x", status=1)
+    suite.driven("suite.toml", "-x", status=1)
     [result] = suite.results().values()
     assert result["located"] == "it took longer than 0.05 s"
     assert (result["state"], result["attempts"]) == ("failed", 1)

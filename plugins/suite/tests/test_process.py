@@ -55,7 +55,7 @@ def test_results_are_those_of_the_commands_alone(suite):
     names = ["good", "bad", "broken", "again"]
     text = HEAD + case("good") + case("bad", differ) + case("broken", model="broken.onnx") + case("again")
     told = []
-    for more, run in (("", suite.process), ('memory = "8G"\n', suite.apart)):
+    for more, run in (("", suite.driven), ('memory = "8G"\n', suite.apart)):
         suite.write(text.replace("[defaults]\n", f"[defaults]\n{more}"))
         run("suite.toml", status=3)
         results = suite.results()

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-from pathlib import Path
 
 from suite_texts import HEAD, case
 
@@ -36,22 +34,17 @@ matrix = { atol = [1, 2] }
     assert "no case has the tag 'quik'" in suite("suite.toml", "--tag", "quik", status=2).stderr
 
 
-def git(folder: Path, *words: str) -> None:
-    who = ("-c", "user.name=t", "-c", "user.email=t@example.org", "-c", "commit.gpgsign=false")
-    subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True)
-
-
 def test_only_cases_whose_files_changed(suite):
     suite.write(HEAD + '[[case]]\nname = "a"\nmodel = "one.onnx"\n[[case]]\nname = "b"\nmodel = "two.onnx"\n')
     since = ("suite.toml", "--changed-since", "HEAD", "--list")
     assert "git does not say" in suite(*since, status=2).stderr
-    git(suite.folder, "init", "-q")
-    git(suite.folder, "add", ".")
-    git(suite.folder, "commit", "-qm", "all")
+    suite.git("init", "-q")
+    suite.git("add", ".")
+    suite.git("commit", "-qm", "all")
     assert "no file of a case has changed since HEAD" in suite(*since, status=0).stderr
     shutil.copy(suite.folder / "one.onnx", suite.folder / "two.onnx")
     assert suite(*since, status=0).stdout.split() == ["b"]
-    git(suite.folder, "commit", "-qam", "two")
+    suite.git("commit", "-qam", "two")
     assert suite("suite.toml", "--changed-since", "HEAD~1", "--list", status=0).stdout.split() == ["b"]
     suite.path.write_text(suite.path.read_text() + "\n")
     assert suite(*since, status=0).stdout.split() == ["a", "b"]

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -27,10 +25,7 @@ def test_only_skipped_cases_are_no_success(suite):
 
 def test_github_is_told_once_by_the_suite(suite):
     suite.write(HEAD + case("good") + case("bad", DIFFER))
-    environment = {**os.environ, "GITHUB_ACTIONS": "true", "GITHUB_STEP_SUMMARY": str(suite.folder / "summary.md")}
-    done = subprocess.run(
-        suite.command("suite.toml"), cwd=suite.folder, env=environment, capture_output=True, text=True, check=False
-    )
+    done = suite.driven("suite.toml", GITHUB_ACTIONS="true", GITHUB_STEP_SUMMARY=suite.folder / "summary.md")
     assert done.stdout.count("::error ") == 1
     assert re.search(r"::error file=[^,]*\.toml,line=\d+,title=[^:]*one\.onnx%3A ", done.stdout)
     summary = (suite.folder / "summary.md").read_text()

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from in_process import plugins_installed
 
-def test_a_run_file_is_a_case(suite):
+from polycmp.cli.main import run as run_command
+
+
+def test_a_run_file_is_a_case(suite, monkeypatch):
     """What `polycmp run --write-config` writes is what a case reads."""
-    import subprocess
-    import sys
-
     words = ["run", "one.onnx", "-b", "onnxrt:optimization=off", "-b", "onnx", "--rtol", "0.05"]
-    written = [*words, "--write-config", "c.toml"]
-    subprocess.run([sys.executable, "-m", "polycmp", *written], cwd=suite.folder, check=True, capture_output=True)
+    monkeypatch.chdir(suite.folder)
+    assert run_command([*words, "--write-config", "c.toml"], plugins_installed()) == 0
     suite.write('[[case]]\nconfig = "c.toml"\n')
     done = suite("suite.toml", "--dry-run", status=0)
     assert done.stdout.split() == ["polycmp", *words]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from copied_processes import script_copied
 
 from polycmp.comparator import DataLoader
 
@@ -53,7 +51,7 @@ def test_a_script_does_what_the_command_does(polycmp, model, tmp_path, words, st
     assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
     text = (tmp_path / "again.py").read_text()
     assert "from toybox.runner import ToyRunner" in text
-    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = script_copied("again.py", tmp_path)
     assert done.returncode == status, done.stdout + done.stderr
     if "--save-outputs" in words:
         assert (tmp_path / "o.json").exists()
@@ -79,14 +77,14 @@ def test_a_script_may_use_a_plugins_function(polycmp, model, tmp_path):
     words = ("--compare", "gap", "--gap-allowed", "0.4")
     assert polycmp("run", "m.toy", *BACKENDS, *words, "--gen-script", "again.py").status == 0
     assert "Gap(allowed=0.4)" in (tmp_path / "again.py").read_text()
-    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = script_copied("again.py", tmp_path)
     assert done.returncode == 1, done.stdout + done.stderr
 
 
 def test_a_script_may_use_a_function_without_options(polycmp, model, tmp_path):
     assert polycmp("run", "m.toy", *BACKENDS, "--compare", "same", "--gen-script", "again.py").status == 0
     assert "Same()" in (tmp_path / "again.py").read_text()
-    done = subprocess.run([sys.executable, "again.py"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    done = script_copied("again.py", tmp_path)
     assert (done.returncode, "FAILED" in done.stdout) == (1, True), done.stdout + done.stderr
 
 

@@ -7,14 +7,17 @@ import math
 import ml_dtypes
 import numpy as np
 import pytest
+from in_parts import each_once
 
 from polycmp.builtin.api.compare_functions import CompareFunc
 
 NAN, INF = math.nan, math.inf
 
 
-@pytest.mark.parametrize("size", [3, 1000, 1_200_000])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int32, ml_dtypes.bfloat16, np.complex64])
+@pytest.mark.parametrize(
+    ("size", "dtype"),
+    each_once([3, 1000, 1_200_000], [np.float32, np.float64, np.int32, ml_dtypes.bfloat16, np.complex64]),
+)
 def test_norms_are_those_of_numpy(size, dtype):
     rng = np.random.default_rng(0)
     b = (rng.standard_normal(size) * 100).astype(dtype)

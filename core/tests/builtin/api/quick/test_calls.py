@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,7 @@ from textwrap import dedent
 import ml_dtypes
 import numpy as np
 import pytest
+from copied_processes import run_as_process
 
 import polycmp
 from polycmp.cli.main import run as command
@@ -214,11 +216,11 @@ def test_pytest_shows_the_words_and_not_our_own_lines(tmp_path):
             """
         )
     )
-    words = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "test_mine.py"]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, check=False, timeout=120)
-    assert "FAILED: 1 of 1 output differs" in done.stdout
-    assert "3 of 3 elements differ" in done.stdout
-    assert "test_mine.py:5: AssertionError" in done.stdout
+    words = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "test_mine.py"]
+    told = run_as_process(lambda: pytest.main(words), tmp_path, os.environ).stdout.decode()
+    assert "FAILED: 1 of 1 output differs" in told
+    assert "3 of 3 elements differ" in told
+    assert "test_mine.py:5: AssertionError" in told
 
 
 def test_nothing_is_left_behind(new, old, tmp_path, monkeypatch):

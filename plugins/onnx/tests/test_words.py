@@ -1,4 +1,4 @@
-"""Inputs of text: drawn from the tables of the model, and blind where the model knows none of them."""
+"""Texts that a model tells apart: inputs are drawn from its tables, and are blind where it knows none of them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+
+pytest.importorskip("polycmp_onnxrt")
+pytest.importorskip("onnxruntime")
 
 FLOAT, INT64, STRING = TensorProto.FLOAT, TensorProto.INT64, TensorProto.STRING
 BOTH = ("-b", "onnxrt", "-b", "onnx")
