@@ -67,7 +67,7 @@ def _packages_installed(modules: tuple[str, ...], _path: tuple[str, ...]) -> Map
 
 def packages_installed(modules: Collection[str]) -> Mapping[str, list[str]]:
     """Return the packages of modules, looked up once in this process, as a process of a command does."""
-    return _packages_installed((*modules,), (*sys.path,))
+    return _packages_installed(tuple(sorted(modules)), (*sys.path,))
 
 
 @lru_cache

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import importlib.metadata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,7 +26,6 @@ class Versions:
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
         self._elsewhere: dict[str, tuple[str, ...]] = {}
-        self._packages: dict[str, Sequence[str]] = {}
 
     def of(self, backend: BackendPlan) -> Iterator[str]:
         """Yield names and versions of the packages that a backend is made of.
@@ -45,15 +45,15 @@ class Versions:
         contribution = self._registry.find_runner(backend.backend)
         yield f"{contribution.distribution} {contribution.version}"
         for module in contribution.spec.needs:
-            for name in self._packages_of(module.partition(".")[0]):
+            for name in self._packages.get(module.partition(".")[0], ()):
                 with suppress(importlib.metadata.PackageNotFoundError):
                     yield f"{name} {importlib.metadata.version(name)}"
 
-    def _packages_of(self, module: str) -> Sequence[str]:
-        """Return the names of the packages that bring a top-level module."""
-        if module not in self._packages:
-            self._packages[module] = packages_of_modules([module]).get(module, ())
-        return self._packages[module]
+    @cached_property
+    def _packages(self) -> Mapping[str, Sequence[str]]:
+        """Names of the packages that bring what backends need, by top-level module."""
+        needs = {module for runner in self._registry.runners.values() for module in runner.spec.needs}
+        return packages_of_modules({module.partition(".")[0] for module in needs})
 
 
 def _installed_beside(python: str) -> Iterator[str]:
