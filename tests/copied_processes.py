@@ -28,6 +28,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
+from commandline import ALONE
 from in_process import plugins_installed
 
 from polycmp._supervisor import supervised
@@ -255,10 +256,10 @@ def _finds_what_this_finds(environ: Mapping[str, str]) -> bool:
     """Return whether an interpreter with this environment looks for modules where this process does.
 
     Beside what this process was started with there may be folders that a test has put on both paths. What runs as an
-    interpreter starts would not run in a copy.
+    interpreter starts would not run in a copy, but for what hides packages: it hides them here, too.
     """
     folders = [os.path.abspath(item) for item in environ.get("PYTHONPATH", "").split(os.pathsep) if item]
-    added = [folder for folder in folders if folder not in STARTED]
+    added = [folder for folder in folders if folder not in STARTED and folder != str(ALONE)]
     lacking = [folder for folder in STARTED if folder not in folders]
     return not lacking and all(folder in sys.path and not Path(folder, STARTS).exists() for folder in added)
 

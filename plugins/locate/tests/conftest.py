@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from commandline import core_alone_with, polycmp, toybox
+from copied_processes import copy_children
 
 __all__ = ["polycmp", "toybox"]
 
@@ -13,6 +14,12 @@ def core_alone():
     """Hide ONNX, ONNX Runtime and our other plugins."""
     with core_alone_with("polycmp_locate", beside=("polycmp_report",)):
         yield
+
+
+@pytest.fixture(autouse=True)
+def copied_children(monkeypatch):
+    """Let workers be copies of this process, which hides what an interpreter would hide."""
+    copy_children(monkeypatch)
 
 
 @pytest.fixture
