@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 
@@ -61,7 +63,7 @@ def test_inputs_have_255_levels_between_their_ends_and_0_is_one_of_them():
         assert steps_in(made, step) < 1e-3
         assert np.abs(made - x).max() <= step
     assert np.abs(runs[0] - x).max() <= step / 2 + 1e-6  # the first is rounded to the nearest
-    assert not any(np.array_equal(one, other) for one, other in zip(runs, runs[1:], strict=False))
+    assert not any(np.array_equal(one, other) for one, other in pairwise(runs))
 
 
 def test_weights_have_as_many_levels_on_both_sides_of_0():

@@ -9,7 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from fakes import FakeSite
-from located import REPORT, located
+from located import REPORT, locate_files, located
 from onnx import TensorProto, helper
 from small_models import graph_model, save_graph
 
@@ -396,3 +396,17 @@ def test_a_nan_that_is_lost_and_comes_back_before_the_outputs_accuses_nothing(po
     done = polycmp("locate", "m.onnx", *words)
     assert done.status == 0, done.out
     assert "'positive', the output of Relu 'positive', is absorbed by Mul 'y'" in " ".join(done.out.split())
+
+
+def test_of_several_wrong_operators_the_first_is_named(polycmp, tmp_path):
+    """Four factors are 1.1 times as large: no one of them makes half of the outputs' error."""
+    factors = np.random.default_rng(0).uniform(0.5, 2.0, (4, 16))
+    nodes = [helper.make_node("Mul", [f"m{i - 1}" if i else "x", f"c{i}"], [f"m{i}"]) for i in range(4)]
+    nodes.append(helper.make_node("Relu", ["m3"], ["y"]))
+    ends = [("x", TensorProto.FLOAT, [4, 16])], [("y", TensorProto.FLOAT, [4, 16])]
+    for name, off in (("new", 1.1), ("old", 1.0)):
+        held = [(f"c{i}", (off * item).astype(np.float32)) for i, item in enumerate(factors)]
+        save_graph(tmp_path / f"{name}.onnx", nodes, *ends, held)
+    done = locate_files(polycmp, tmp_path / "new.onnx", tmp_path / "old.onnx")
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"], found["last_good"]) == (1, "m0", None), found["sentence"]

@@ -52,7 +52,8 @@ class TestWithBackends:
         [
             *(("bisect", at) for at in ("stem", "left", "right3", "last")), ("linear", "join"),
             *(pytest.param("bisect", at, marks=pytest.mark.corpus) for at in ("right1", "join")),
-            *(pytest.param("linear", at, marks=pytest.mark.corpus) for at in ("stem", "left", "right1", "right3", "last")),
+            *(pytest.param("linear", at, marks=pytest.mark.corpus) for at in ("stem", "left", "right1", "right3")),
+            pytest.param("linear", "last", marks=pytest.mark.corpus),
         ],
     )  # fmt: skip
     def test_branches_and_unknown_dimensions(self, polycmp, tmp_path, mode, at):
