@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from polycmp.graph import GraphNode
@@ -66,6 +68,25 @@ def test_one_operator_of_two_branches_is_found_with_what_it_makes_of_weights(at,
 @pytest.mark.parametrize(("faulty", "kept"), [(("b1", "b2"), ["b1", "b2"]), (("b1", "c1"), ["b1", "b2", "c1"])])
 def test_operators_that_are_wrong_together_stay_together(faulty, kept):
     assert reduced(BRANCHES, *faulty)[0] == kept
+
+
+@pytest.mark.parametrize("faulty", [("p", "r"), ("q", "r"), ("p", "q"), ("p", "q", "r")])
+def test_of_several_outputs_those_stay_that_a_fault_needs_together(faulty):
+    graph = Graph(("x", "p"), ("x", "q"), ("x", "r"))
+    graph.outputs = ["p", "q", "r"]
+    names, part, _, _ = reduced(graph, *faulty)
+    assert (tuple(names), part.outputs) == (faulty, faulty)
+
+
+def test_a_fault_of_a_sequence_shows_in_what_is_made_of_it():
+    """s is no tensor, so nothing can be compared but h, which is made beside it, or y."""
+    graph = Graph(("x", "a"), ("a", "h"), ("h", "y"))
+    node = graph.nodes[1]
+    graph.nodes[1], graph.opaque = replace(node, outputs=("h", "s")), frozenset({"s"})
+    names, part, _, _ = reduced(graph, "h", suspects=lambda: [1])
+    assert (names, part.outputs) == (["h"], ("h",))
+    names, part, _, _ = reduced(graph, "h")
+    assert (names, part.outputs) == (["h"], ("h",))
 
 
 def test_inputs_or_outputs_stay_where_they_are():
