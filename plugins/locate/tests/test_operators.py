@@ -33,13 +33,6 @@ def large(path, weights):
     write(path, [node("Mul", "x k", "y")], {"k": number(factor)}, {"x": ["float32", [count]]})
 
 
-@pytest.mark.parametrize(("count", "in_float64"), [(2**21 - 1, True), (2**21, False)])
-def test_a_model_is_calculated_in_float64_up_to_four_million_numbers(search, count, in_float64):
-    """x and y are `count` numbers each, k is one."""
-    _, _, rows = search(large, (count, 1), (count, 1))
-    assert (rows["y"]["float64"] is not None) is in_float64
-
-
 @pytest.mark.parametrize(
     ("count", "floor"),
     [(2**19, "the reference against float64"), (2**19 + 1, "inputs moved by one unit in the last place")],
