@@ -70,5 +70,5 @@ def test_what_was_verified_is_said_and_folders_are_made(here, verified, said):
 
 
 def test_a_folder_that_cannot_be_made_is_an_error_in_words(here):
-    with pytest.raises(FileError, match="lib.so"):
+    with pytest.raises(FileError, match=r"lib\.so"):
         write_model(Model(), "content", "lib.so/m.toy")

@@ -84,15 +84,6 @@ def test_weights_of_4_bits_are_ranked(polycmp, models):
     assert meets_the_tolerance(polycmp, "0.02")
 
 
-def test_steps_of_the_small_type_are_counted(polycmp, models):
-    words = models(low_precision.qdq, 1.0, layers=4, outlier=0)
-    polycmp("locate", *words, "--rank", "--atol", "1", "--allow-blind", *REPORT)
-    matmul = layer("matmul2")
-    assert 0 <= matmul["more_steps_off"] <= 0.1
-    assert 0 < matmul["one_step_off"] < 1
-    assert all(0 < item["range_used"] <= 1 for item in matmul["types"])
-
-
 def test_a_reduced_model_that_is_good_enough_has_nothing_to_keep(polycmp, models):
     words = models(low_precision.float16, 1.0, layers=4, outlier=0)
     done = polycmp("locate", *words, "--rank", "--atol", "1e-1", "--allow-blind", "--save-mixed", "mixed.onnx", *REPORT)
@@ -111,19 +102,6 @@ def test_what_no_layer_can_mend_is_said_and_nothing_is_written(polycmp, models):
     assert "mixed.onnx was not written" in " ".join(done.out.split())
     assert found()["kept"] is None
     assert not Path("mixed.onnx").exists()
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        (("float.onnx", "-b", "onnxrt", "-b", "onnxrt:optimization=off", "--rank"), "two models are needed"),
-        (("float.onnx", "-b", "onnxrt", "--rank"), "two backends are needed"),
-    ],
-)
-def test_a_ranking_without_two_models_is_wrong_usage(polycmp, models, words, text):
-    models(low_precision.float16, 1.0, layers=2, outlier=0)
-    done = polycmp("locate", *words)
-    assert (done.status, text in " ".join(done.err.split())) == (2, True), done.out + done.err
 
 
 def test_a_reduced_model_with_other_names_inside_is_paired(polycmp, models):
