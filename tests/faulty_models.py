@@ -101,25 +101,6 @@ def layer_norm(path: Path) -> Path:
     return save(path, nodes, [4, 64], halves, TensorProto.FLOAT16, 13)
 
 
-def cancellation(path: Path) -> Path:
-    """(x / 3 + 1e7) - 1e7: in float32 nothing of x is left."""
-    nodes = [
-        helper.make_node("Div", ["x", "three"], ["third"], name="div"),
-        helper.make_node("Add", ["third", "big"], ["sum"], name="add"),
-        helper.make_node("Sub", ["sum", "big"], ["y"], name="sub"),
-    ]
-    return save(path, nodes, [64], {"three": np.float32(3), "big": np.float32(1e7)})
-
-
-def overflow(path: Path) -> Path:
-    """exp(12 x + 3): too large for float16, harmless in float32."""
-    nodes = [
-        helper.make_node("Add", ["x", "three"], ["shifted"], name="shift"),
-        helper.make_node("Exp", ["shifted"], ["y"], name="exp"),
-    ]
-    return save(path, nodes, [8], {"three": np.float32(3)})
-
-
 def operators(path: Path | str) -> list[str]:
     """Return the names of a model's operators."""
     return [node.name for node in onnx.load(path).graph.node]
