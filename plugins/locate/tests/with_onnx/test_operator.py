@@ -9,6 +9,7 @@ import numpy as np
 import onnx
 import pytest
 from fakes import FakeSite
+from in_parts import a_few
 from located import REPORT, locate_files, located
 from onnx import TensorProto, helper
 from small_models import graph_model, save_graph
@@ -127,7 +128,7 @@ def test_a_sigmoid_that_makes_small_scores_only_is_no_fault(polycmp, tmp_path, i
     assert done.status == 0, done.out
 
 
-@pytest.mark.parametrize("dtype", ["float16", pytest.param("bfloat16", marks=pytest.mark.corpus)])
+@pytest.mark.parametrize("dtype", a_few(["float16", "bfloat16"]))
 def test_what_a_type_rounds_that_was_asked_for_is_no_fault(polycmp, tmp_path, dtype):
     good, bad = faulty_models.chain(tmp_path / "good.onnx", 6), faulty_models.chain(tmp_path / "bad.onnx", 6, 4)
     candidate = f"onnx:name=narrow,dtype={dtype}"
@@ -179,7 +180,7 @@ def masks(tmp_path):
     return ("--load-inputs", tmp_path / "x.npz")
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+@pytest.mark.parametrize("dtype", a_few(["float16", "bfloat16"]))
 @pytest.mark.parametrize("tolerance", [(), ("--atol", "0.1")], ids=["strict", "loose"])
 def test_an_attention_mask_that_overflows_is_absorbed(polycmp, tmp_path, masks, dtype, tolerance):
     model = masked(tmp_path / "m.onnx")

@@ -61,8 +61,14 @@ def found() -> dict:
     return json.loads(Path("found.json").read_text())
 
 
-@pytest.mark.parametrize(("mode", "most"), [((), 3), (("--mode", "guided"), 3), (("--mode", "bisect"), 30),
-                                            (("--mode", "linear", "--dir", "reverse"), 30)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "most"),
+    [
+        ((), 3), (("--mode", "bisect"), 30),
+        pytest.param(("--mode", "guided"), 3, marks=pytest.mark.corpus),
+        pytest.param(("--mode", "linear", "--dir", "reverse"), 30, marks=pytest.mark.corpus),
+    ],
+)  # fmt: skip
 def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models, mode, most):
     models(low_precision.float16, 1e6, layers=10, outlier=5)
     words = ("--load-inputs", "x.npz", "--atol", "1e-2", "-o", "mixed.onnx", *mode, *REPORT)

@@ -31,7 +31,7 @@ class TestNamedOperators:
         ],
     )
     def test_finds_the_same_operator(self, polycmp, tmp_path, said, fewer):
-        layers(tmp_path / "chain.onnx", 24)
+        layers(tmp_path / "chain.onnx", 16)
         words = ("--report", "found.json", "--min-good", "ok.onnx", "--hide-fail-output")
         done = polycmp("debug", "reduce", "chain.onnx", *words, *self.telling("n13", said))
         assert done.status == 0, done.out + done.err

@@ -8,6 +8,7 @@ from pathlib import Path
 import low_precision_models as low_precision
 import onnx
 import pytest
+from in_parts import a_few
 
 REPORT = ("--report", "found.json", "--report", "found.html")
 LAYERS = 40
@@ -46,7 +47,7 @@ def test_float16_keeps_only_layers_at_the_outlier_and_takes_few_runs(polycmp, mo
     assert "matmul21" in Path("found.html").read_text()
 
 
-@pytest.mark.parametrize("reduce", [low_precision.dynamic, low_precision.qdq], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize("reduce", a_few([low_precision.dynamic, low_precision.qdq]), ids=lambda kind: kind.__name__)
 def test_int8_keeps_what_an_outlier_ruins(polycmp, models, reduce):
     words = models(reduce, 1e4, layers=8, outlier=4)
     assert polycmp("run", *words, "--atol", "0.3", "--allow-blind").status == 1
