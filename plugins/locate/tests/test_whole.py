@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from types import SimpleNamespace
+
 import pytest
 from located_rows import row
 
-from polycmp_locate.trials import whole as module
+from polycmp_locate.trials.whole import WholeModel
 
 
 def test_an_output_outside_the_tolerance_fails_with_its_error(whole):
@@ -21,9 +24,23 @@ def test_an_error_leads_to_the_outputs_where_the_reference_s_numbers_make_them_r
     assert whole.leads(row(tensor=tensor), {"y"}) is leads
 
 
-def test_no_more_trials_are_made_than_allowed(whole, monkeypatch):
-    monkeypatch.setattr(module, "_MAX_TRIALS", 2)
-    assert [whole.leads(row(tensor="h2"), {"y"}) for _ in range(3)] == [False, False, True]
+@pytest.mark.parametrize(("compiles", "trials"), [(False, 8), (True, 2)])
+def test_no_more_trials_are_made_than_allowed_and_fewer_where_each_is_built(whole, compiles, trials):
+    whole.setting.candidate.compiles = compiles
+    found = [whole.leads(row(tensor="h2"), {"y"}) for _ in range(trials + 1)]
+    assert found == [*[False] * trials, True]
+
+
+@pytest.mark.parametrize(
+    ("passed", "inconclusive", "explained"), [(True, "", True), (False, "undecided", True), (False, "", False)]
+)
+def test_what_rounding_explains_is_not_beyond_it(whole, passed, inconclusive, explained):
+    verdict = SimpleNamespace(passed=passed, inconclusive=inconclusive)
+    setting = replace(whole.setting, judge_by_rounding=lambda feed, outputs: lambda *arrays, output: verdict)
+    found = WholeModel(setting, whole.feed, whole.plain, whole.expected)
+    assert found.failing.keys() == {"y"}
+    assert found.is_explained("y", found.plain["y"], found.expected["y"]) is explained
+    assert found.beyond.keys() == (set() if explained else {"y"})
 
 
 def test_each_side_is_held_against_the_other(whole):
