@@ -97,11 +97,13 @@ class TestWithBackends:
         assert operators("chain_reduced.onnx")[-1] == "r6"
 
     def test_a_backend_that_crashes(self, polycmp, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx", length=4)
-        words = ("-b", faulty("c3", "crash"), "-b", "onnxrt", "--use-subprocess", "--save-repro", "case")
+        faulty_models.chain(tmp_path / "chain.onnx", length=3)
+        words = ("-b", faulty("c2", "crash"), "-b", "onnxrt", "--use-subprocess", "--save-repro", "case")
         done = polycmp("debug", "reduce", "chain.onnx", *words)
-        assert (done.status, operators("chain_reduced.onnx")) == (0, ["c3"]), done.out + done.err
+        assert (done.status, operators("chain_reduced.onnx")) == (0, ["c2"]), done.out + done.err
         assert "died with signal" in done.out
+        assert "case: sh case/run.sh" in done.out
+        assert "did not show the fault" not in done.out
 
     @pytest.mark.parametrize(
         ("words", "status", "text"),
