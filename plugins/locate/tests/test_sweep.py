@@ -6,6 +6,7 @@ import pytest
 from toymodels import node as operator
 from toymodels import number, write
 
+from polycmp_locate.sweep import sweep as module
 from polycmp_locate.sweep.sweep import open_way, sweep
 
 
@@ -34,8 +35,10 @@ def large(path, weights):
     write(path, [operator("Mul", "x k", "y")], {"k": number(factor)}, {"x": ["float32", [count]]})
 
 
-@pytest.mark.parametrize(("count", "in_float64"), [(2**21 - 1, True), (2**21, False)])
-def test_a_model_is_calculated_in_float64_up_to_four_million_numbers(search, count, in_float64):
-    """x and y are `count` numbers each, k is one."""
+@pytest.mark.parametrize(("count", "in_float64"), [(2**11 - 1, True), (2**11, False)])
+def test_a_model_is_calculated_in_float64_up_to_four_million_numbers(search, monkeypatch, count, in_float64):
+    """x and y are `count` numbers each, k is one; the border is held, and tried a thousand times lower."""
+    assert module.FLOAT64_ELEMENTS == 2**22
+    monkeypatch.setattr(module, "FLOAT64_ELEMENTS", 2**12)
     _, _, rows = search(large, (count, 1), (count, 1))
     assert (rows["y"]["float64"] is not None) is in_float64

@@ -147,7 +147,7 @@ def scaled_tree(threshold=0.0):
     return model
 
 
-@pytest.mark.parametrize("recorded", [(), ("positive",)])
+@pytest.mark.parametrize("recorded", a_few([(), ("positive",)]))
 def test_another_leaf_of_a_tree_that_a_rounding_reaches_is_no_fault(polycmp, tmp_path, recorded):
     """sklearn-onnx#479: scikit-learn divides where a file multiplies, and one row lies next to a threshold.
 
