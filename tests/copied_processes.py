@@ -1,9 +1,9 @@
 """Child processes that are copies of the tests' process: what an interpreter takes a second to import is there at once.
 
-Only workers and trials of models are copied, which do nothing but import our packages and answer, the `polycmp` that
-a command runs to see whether what it wrote shows a fault, and, where a test asks for it, cases of suites and calls of
-the server. They run the same code as the interpreters in whose place they stand, with the same messages, descriptors
-and environment, may crash or hang as these may, and end by themselves.
+Only workers, trials of models and what waits for the commands of a check are copied, which do nothing but import our
+packages and answer, the `polycmp` that a command runs to see whether what it wrote shows a fault, and, where a test
+asks for it, cases of suites and calls of the server. They run the same code as the interpreters in whose place they
+stand, with the same messages, descriptors and environment, may crash or hang as these may, and end by themselves.
 Programs and a `polycmp` that a test itself starts as a process are interpreters; scripts that a command wrote are
 copies.
 With 33 trials, the tests of `polycmp surgeon` take 4.2 s of processor time so, and 14.9 s with interpreters.
@@ -30,6 +30,7 @@ from types import SimpleNamespace
 from typing import Any, NoReturn
 
 import pytest
+from commandline import ALONE
 from in_process import plugins_installed
 
 from polycmp._supervisor import supervised
@@ -37,7 +38,7 @@ from polycmp.cli.main import run as run_command
 from polycmp.process import ChildProcess, CopiedProcess, _Copy, _parent, module_words
 
 #: Modules whose children do nothing but import our packages and answer; what looks at a plugin has to be new.
-COPIED = ("polycmp_onnx.trial", "polycmp.builtin.workers.child")
+COPIED = ("polycmp_onnx.trial", "polycmp.builtin.workers.child", "polycmp.builtin.debug.command_server")
 #: Folders of PYTHONPATH as this process started, and the module that runs as an interpreter does.
 STARTED = [os.path.abspath(item) for item in os.environ.get("PYTHONPATH", "").split(os.pathsep) if item]
 STARTS = "sitecustomize.py"
@@ -270,10 +271,10 @@ def _finds_what_this_finds(environ: Mapping[str, str]) -> bool:
     """Return whether an interpreter with this environment looks for modules where this process does.
 
     Beside what this process was started with there may be folders that a test has put on both paths. What runs as an
-    interpreter starts would not run in a copy.
+    interpreter starts would not run in a copy, but for what hides packages: it hides them here, too.
     """
     folders = [os.path.abspath(item) for item in environ.get("PYTHONPATH", "").split(os.pathsep) if item]
-    added = [folder for folder in folders if folder not in STARTED]
+    added = [folder for folder in folders if folder not in STARTED and folder != str(ALONE)]
     lacking = [folder for folder in STARTED if folder not in folders]
     return not lacking and all(folder in sys.path and not Path(folder, STARTS).exists() for folder in added)
 
@@ -283,6 +284,7 @@ def copy_children(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subprocess, "run", run_copied)
     monkeypatch.setattr("polycmp.process.ChildProcess", CopiedInterpreter)
     monkeypatch.setattr("polycmp.builtin.workers.runner.ChildProcess", CopiedInterpreter)
+    monkeypatch.setattr("polycmp.builtin.debug.command_server.ChildProcess", CopiedInterpreter)
 
 
 def copy_cases(patch: pytest.MonkeyPatch) -> None:

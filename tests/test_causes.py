@@ -15,8 +15,9 @@ from polycmp_locate.values import judged
 
 ROOT = Path(__file__).parents[1]
 LOCATE, ONNX = "plugins/locate/tests/", "plugins/locate/tests/with_onnx/"
-NOBODY = f"{ONNX}test_beyond.py"
 ASKED_BY_FILE = "test_a_file_that_asks_for_something_else_is_told_and_its_runtime_is_not_blamed"
+HIDDEN = "test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it"
+NARROWED = "test_a_cast_to_a_coarser_type_than_the_rest_is_named"
 OPEN = "test_a_kernel_for_open_dimensions_is_not_taken_for_a_backend_that_differs_from_itself"
 OVERFLOWN = "test_numbers_that_float16_cannot_hold_are_told"
 ROUNDED = "test_numbers_that_an_attribute_lets_a_product_round_are_told"
@@ -29,12 +30,12 @@ NEEDED_BY = {
     "Inputs in another order": f"{ONNX}test_other_order.py::test_a_picture_in_another_order_is_told",
     "Operators that are left out": f"{ONNX}test_left_out.py::test_casts_that_are_left_out",
     "Wrong together, right one by one": f"{LOCATE}test_judge.py::test_a_fault_that_hides_from_probes",
-    "A coarser type than the rest": f"{ONNX}test_narrowed.py::test_a_cast_to_a_coarser_type_than_the_rest_is_named",
-    "Beyond rounding": f"{NOBODY}::test_what_operators_make_together_is_found_although_none_is_wrong",
-    "Another network": f"{NOBODY}::test_a_constant_that_no_rounding_explains_is_found_where_nothing_shows_it",
+    "A coarser type than the rest": f"{ONNX}causes/test_narrowed.py::{NARROWED}",
+    "Beyond rounding": f"{ONNX}test_beyond.py::test_what_operators_make_together_is_found_although_none_is_wrong",
+    "Another network": f"{ONNX}test_other_network.py::{HIDDEN}",
     "Another constant": f"{ONNX}test_other_constant.py",
     "Numbers beyond the range of a type": f"{ONNX}test_beyond_range.py::{OVERFLOWN}",
-    "A bias clipped to 32 bits": "tests/judging/test_quantised_pairs.py::test_a_bias_that_32_bits_do_not_hold_is_told",
+    "A bias clipped to 32 bits": f"{ONNX}test_clipped_bias.py::test_a_bias_that_32_bits_do_not_hold_is_told",
     "Saturating 8-bit kernels": f"{ONNX}test_saturation.py::{SATURATES}",
     "Numbers rounded to 8 bits beside small weights": f"{ONNX}test_rounded_reading.py::{ROUNDED}",
     "Kernels for open dimensions": f"{ONNX}test_open_dimensions.py::{OPEN}",

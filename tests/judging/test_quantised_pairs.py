@@ -14,10 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 from small_models import graph_model
 
-from polycmp.results.outcome import BackendResult
-from polycmp_locate.report.presentation import result_of
 from polycmp_locate.rounding.quantised import step_error
-from polycmp_locate.values.located import Located
 
 
 @pytest.fixture
@@ -305,26 +302,6 @@ def test_codes_of_16_bits_by_operators_of_microsoft_are_rounding(usual, tmp_path
     paired = {row["tensor"] for row in found["tensors"]}
     assert "x_DequantizeLinear_Output" in paired
     assert "x_QuantizeLinear_Output" not in paired
-
-
-def test_a_bias_that_32_bits_do_not_hold_is_told(usual, tmp_path):
-    good = converted.edited(
-        converted.bent(tmp_path / "good.onnx", "CSC"), tmp_path / "good.onnx", converted.scaled("0.bias", 30)
-    )
-    options = {"activation_type": QuantType.QUInt16, "weight_type": QuantType.QUInt16, "reduce_range": False}
-    done, found = usual("locate", converted.static(good, tmp_path / "int16.onnx", **options), good)
-    assert (done.status, found["operator"]["name"]) == (1, "n_t0"), found["sentence"]
-    assert "cause: '0.bias_quantized' holds the end of int32" in " ".join(found["notes"])
-
-
-def test_what_was_seen_before_a_backend_failed_is_told_on_the_terminal():
-    found = Located("new", "old")
-    found.backends = [BackendResult(label="new", backend="onnxrt")]
-    found.backends[0].error = "inference failed"
-    found.sentence = "within rounding: no operator is wrong"
-    shown = result_of(found)
-    assert shown.heading == "ERROR"
-    assert shown.sentence == "new failed; seen without that: within rounding: no operator is wrong"
 
 
 # --- what optimisers leave

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from commandline import core_alone_with, polycmp, toybox
+from copied_processes import copy_children
 
 __all__ = ["polycmp", "toybox"]
 
@@ -13,6 +14,12 @@ def core_alone():
     """Hide ONNX, ONNX Runtime and our other plugins."""
     with core_alone_with("polycmp_locate", beside=("polycmp_report",)):
         yield
+
+
+@pytest.fixture(autouse=True)
+def copied_children(monkeypatch):
+    """Let workers be copies of this process, which hides what an interpreter would hide."""
+    copy_children(monkeypatch)
 
 
 @pytest.fixture
@@ -40,3 +47,39 @@ def search(polycmp, tmp_path):
         return done, found, {item["tensor"]: item for item in found["tensors"]}
 
     return run
+
+
+@pytest.fixture
+def setting(toybox, tmp_path):
+    """A candidate and a reference whose fifth layers of twelve differ, with memory for a few tensors at a time."""
+    from toymodels import chain
+
+    from polycmp.layerwise import open_partitioned_runs
+    from polycmp.plan import from_values
+    from polycmp.plugins import Registry
+    from polycmp.runs import make_functions, resolve
+    from polycmp_locate.setting import Setting
+
+    mine, other = chain(tmp_path / "mine.toy", changed=5, shape=(4, 8)), chain(tmp_path / "other.toy", shape=(4, 8))
+    registry = Registry.discover()
+    backends = [f"toy:model={mine}", f"plain:name=ref,model={other}"]
+    plan = from_values({"model": str(mine), "backend": backends}, registry)
+    candidate, reference = open_partitioned_runs(resolve(plan, registry))
+    return Setting(candidate, reference, None, make_functions(plan.compare, registry), max_memory=2048)
+
+
+@pytest.fixture
+def feed():
+    """Inputs of their models."""
+    import numpy as np
+
+    return {"x": np.random.default_rng(0).standard_normal((4, 8)).astype(np.float32)}
+
+
+@pytest.fixture
+def whole(setting, feed):
+    """Their models without probes."""
+    from polycmp_locate.trials.whole import WholeModel
+
+    plain, expected = (side.run_whole(feed, ["y"]) for side in (setting.candidate, setting.reference))
+    return WholeModel(setting, feed, plain, expected)

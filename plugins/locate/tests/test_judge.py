@@ -106,6 +106,7 @@ def test_backends_that_agree_on_a_wrong_answer(locate, tmp_path):
     done, found = locate("-b", "toy", "-b", "plain")
     assert (done.status, found["words"]) == (0, "equal")
     assert "the model loses digits in this type" in done.words
+    assert found["tensors"][-1]["float64"]["reference"] > 0.5
     assert locate("-b", "toy", "-b", "plain", "--no-float64")[1]["words"] == "equal"
 
 

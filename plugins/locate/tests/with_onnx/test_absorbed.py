@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import onnx
 import pytest
+from in_parts import a_few
 from onnx import TensorProto, helper
 from small_models import graph_model
 
@@ -64,7 +65,7 @@ def normalised(prefix: str, folded: float | None) -> onnx.ModelProto:
 
 @pytest.mark.parametrize("command", [("locate",), ("run", "--mark-all")], ids=" ".join)
 @pytest.mark.parametrize("factor, status", [(1.0, 0), (1.3, 1)], ids=["right", "wrong"])
-@pytest.mark.parametrize("other", ["new", "old"])
+@pytest.mark.parametrize("other", a_few(["new", "old"]))
 def test_the_factors_and_sum_that_were_folded_where_no_name_is_kept(polycmp, tmp_path, command, factor, status, other):
     onnx.save(normalised("a.", factor), tmp_path / "new.onnx")
     onnx.save(normalised("b.", None), tmp_path / "old.onnx")

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import converted_models as converted
 import numpy as np
+import onnx
 import pytest
 from located import REPORT, locate_files, located
 from onnx import TensorProto, helper
-from small_models import save_graph
+from small_models import graph_model, save_graph
 
 
 def overflowing(path):
@@ -57,3 +58,27 @@ def test_an_overflow_that_this_backend_does_not_suffer_from_is_told(polycmp, tmp
     assert polycmp("convert", good, "--fp-to-fp16", "-o", "half.onnx").status == 0
     locate_files(polycmp, tmp_path / "half.onnx", good)
     assert "float16 cannot hold 'upper1_large'" in located(tmp_path)["sentence"]
+
+
+def test_an_operator_that_cannot_be_given_the_reference_s_numbers_is_not_wrong(polycmp, tmp_path):
+    """TensorRT#2564: squares of a layer norm lie beyond float16; ONNX Runtime calculates them in float32."""
+    random = np.random.default_rng(0)
+    nodes = [
+        helper.make_node("MatMul", ["x", "W"], ["projected"]),
+        helper.make_node("ReduceMean", ["projected"], ["mean"], axes=[-1]),
+        helper.make_node("Sub", ["projected", "mean"], ["centred"]),
+        helper.make_node("Pow", ["centred", "two"], ["square"]),
+        helper.make_node("ReduceMean", ["square"], ["variance"], axes=[-1]),
+        helper.make_node("Sqrt", ["variance"], ["deviation"]),
+        helper.make_node("Div", ["centred", "deviation"], ["normal"]),
+        helper.make_node("MatMul", ["normal", "V"], ["y"]),
+    ]
+    weights = [("W", 100.0 * random.standard_normal((16, 64)).astype("f")), ("two", np.array(2.0, "f"))]
+    weights.append(("V", random.standard_normal((64, 8)).astype("f")))
+    onnx.save(graph_model(nodes, [("x", 1, [4, 16])], [("y", 1, [4, 8])], weights, opset=13), "norm.onnx")
+    np.savez("x.npz", x=random.standard_normal((4, 16)).astype(np.float32))
+    assert polycmp("convert", "norm.onnx", "-o", "half.onnx", "--fp-to-fp16").status == 0
+    words = ("half.onnx", "-b", "onnxrt:name=half", "-b", "onnxrt:name=float,model=norm.onnx", "--load-inputs", "x.npz")
+    done = polycmp("locate", *words)
+    assert done.status == 0, done.out
+    assert "float16 cannot hold 'square'" in " ".join(done.out.split())

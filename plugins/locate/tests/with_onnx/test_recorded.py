@@ -6,6 +6,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 import pytest
+from in_parts import a_few
 from layered_model import layered
 from located import REPORT, located
 from onnx import TensorProto, helper
@@ -50,7 +51,7 @@ def test_a_record_that_holds_its_inputs_needs_no_others(polycmp, record, tmp_pat
     assert located(tmp_path)["first_bad"] == "scaled"
 
 
-@pytest.mark.parametrize("path", ["device.json", "device.npz", "device.safetensors", "device"])
+@pytest.mark.parametrize("path", a_few(["device.npz", "device.json", "device.safetensors", "device"]))
 def test_records_of_all_formats_are_read(polycmp, record, tmp_path, path):
     words = ("--onnx-outputs", "proj", "act", "mixed", "scaled", "y", "--save-inputs", "in.npz", "--save-outputs", path)
     assert polycmp("run", "right.onnx", "-b", "onnx", *words).status == 0
@@ -146,7 +147,7 @@ def scaled_tree(threshold=0.0):
     return model
 
 
-@pytest.mark.parametrize("recorded", [(), ("positive",)])
+@pytest.mark.parametrize("recorded", a_few([(), ("positive",)]))
 def test_another_leaf_of_a_tree_that_a_rounding_reaches_is_no_fault(polycmp, tmp_path, recorded):
     """sklearn-onnx#479: scikit-learn divides where a file multiplies, and one row lies next to a threshold.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import faulty_models
 import numpy as np
+import pytest
 from located import REPORT, located
 
 
+@pytest.mark.corpus
 def test_with_three_backends_the_odd_one_out_is_named(folding, tmp_path, inputs):
     model = faulty_models.pad_pool(tmp_path / "m.onnx")
     words = inputs(x=np.full((1, 1, 3, 3), -1, np.float32))

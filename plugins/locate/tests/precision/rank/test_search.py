@@ -1,15 +1,11 @@
-"""The search for the fewest layers to keep in float, on made-up layers; and the figures, on numbers that are known."""
+"""The search for the fewest layers to keep in float, on made-up layers."""
 
 from __future__ import annotations
 
-import math
 from itertools import combinations
 
-import numpy as np
 import pytest
 
-from polycmp_locate.pairing.codes import Quantisation
-from polycmp_locate.precision.rank.figures import float_codes, float_order, integer_codes, ratio_db, steps_apart
 from polycmp_locate.precision.rank.search import OutOfRuns, among, guided, in_order
 
 
@@ -90,49 +86,3 @@ def test_in_order_keeps_the_first(needed, count, linear):
 @pytest.mark.parametrize("linear", [False, True])
 def test_in_order_says_that_not_even_all_are_enough(linear):
     assert in_order(range(5), lambda kept: False, linear=linear).layers is None
-
-
-# --- figures
-
-
-def test_a_ratio_of_ten_in_amplitude_is_twenty_decibels():
-    assert ratio_db(np.array([10.0, 10.0]), np.array([11.0, 9.0])) == pytest.approx(20)
-
-
-def test_equal_tensors_have_an_infinite_ratio_and_new_infinities_none():
-    one = np.array([1.0, 2.0])
-    assert ratio_db(one, one) == math.inf
-    assert ratio_db(one, np.array([1.0, np.inf])) == -math.inf
-    assert ratio_db(one, np.array([1.0, np.nan])) == -math.inf
-
-
-def test_masks_and_infinities_of_the_reference_do_not_count():
-    expected = np.array([10.0, 10.0, -3.4e38, -np.inf], np.float32)
-    assert ratio_db(expected, np.array([11.0, 9.0, -65504.0, -65504.0])) == pytest.approx(20)
-
-
-def test_float16_saturates_and_loses_what_is_small():
-    codes = float_codes(np.array([1e5, 1.0, 1e-9, 0.0], np.float32), np.dtype(np.float16), "t")
-    assert (codes.type, codes.saturated, codes.underflow, codes.used) == ("float16", 0.25, 0.25, None)
-
-
-def test_int8_saturates_loses_and_leaves_range_unused():
-    scale, zero = np.array(1.0, np.float32), np.array(0, np.int8)
-    codes = integer_codes(np.array([200.0, 0.2, 0.0, 100.0]), Quantisation(scale, zero), "t")
-    assert (codes.type, codes.saturated, codes.underflow) == ("int8", 0.25, 0.25)
-    assert codes.used == pytest.approx(127 / 255)
-
-
-def test_int8_with_a_step_for_each_channel():
-    scale, zero = np.array([1.0, 100.0], np.float32), np.array([0, 0], np.int8)
-    assert integer_codes(np.array([[100.0, 1.0], [-100.0, 100.0]]), Quantisation(scale, zero), "t").underflow == 0.25
-
-
-def test_steps_of_one_are_told_from_larger_ones():
-    assert steps_apart(np.array([1, 2, 3, 4]), np.array([1, 3, 5, 4])) == (0.25, 0.25)
-
-
-def test_neighbours_in_float16_are_one_apart_across_zero():
-    tiny = np.float16(6e-8)
-    order = float_order(np.array([-tiny, 0.0, tiny, 1.0, np.nextafter(np.float16(1), np.float16(2))]), np.float16)
-    assert list(np.diff(order)) == [1, 1, order[3] - order[2], 1]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
 import low_precision_models as low_precision
@@ -11,23 +10,7 @@ import onnx
 import pytest
 from faulty_models import layers
 from onnx import TensorProto
-
-#: Fails unless a convolution's weight is still float32.
-NEEDS = """\
-import sys, onnx
-model = onnx.load(sys.argv[1])
-types = {item.name: item.data_type for item in model.graph.initializer}
-node = next(node for node in model.graph.node if node.name == sys.argv[2])
-sys.exit(0 if types[node.input[1]] == onnx.TensorProto.FLOAT else 1)
-"""
-
-
-#: Fails unless two matrices are still float32.
-NEEDS_TWO = """\
-import sys, onnx
-weights = onnx.load(sys.argv[1]).graph.initializer
-sys.exit(sum(item.data_type == onnx.TensorProto.FLOAT and len(item.dims) == 2 for item in weights) < 2)
-"""
+from step_checks import float32_in_file, save_check
 
 
 @pytest.mark.parametrize(
@@ -40,9 +23,8 @@ sys.exit(sum(item.data_type == onnx.TensorProto.FLOAT and len(item.dims) == 2 fo
 )
 def test_as_many_as_are_needed_stay_in_float32(polycmp, tmp_path, mode, direction, count):
     layers(tmp_path / "chain.onnx", 12)
-    Path("needs.py").write_text(NEEDS)
     words = ("--mode", mode, "--dir", direction, "-o", "mixed.onnx", "--report", "found.json")
-    check = ("--check", sys.executable, "needs.py", "polycmp_debug.onnx", "n5")
+    check = ("--check", *save_check("needs.sh", float32_in_file("w5"), gone=1), "polycmp_debug.onnx")
     done = polycmp("debug", "precision", "chain.onnx", *words, *check)
     assert done.status == 0, done.out + done.err
     found = done.report(tmp_path / "found.json")
@@ -79,8 +61,14 @@ def found() -> dict:
     return json.loads(Path("found.json").read_text())
 
 
-@pytest.mark.parametrize(("mode", "most"), [((), 3), (("--mode", "guided"), 3), (("--mode", "bisect"), 30),
-                                            (("--mode", "linear", "--dir", "reverse"), 30)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("mode", "most"),
+    [
+        ((), 3), (("--mode", "bisect"), 30),
+        pytest.param(("--mode", "guided"), 3, marks=pytest.mark.corpus),
+        pytest.param(("--mode", "linear", "--dir", "reverse"), 30, marks=pytest.mark.corpus),
+    ],
+)  # fmt: skip
 def test_debug_precision_on_backends_writes_a_model_that_passes(polycmp, models, mode, most):
     models(low_precision.float16, 1e6, layers=10, outlier=5)
     words = ("--load-inputs", "x.npz", "--atol", "1e-2", "-o", "mixed.onnx", *mode, *REPORT)
@@ -123,8 +111,7 @@ def test_debug_precision_refuses_what_contradicts_itself(polycmp, models, words,
 
 def test_a_check_decides_how_much_stays_in_float32_beside_bfloat16(polycmp, models, tmp_path):
     models(low_precision.float16, 1.0, layers=4, outlier=0)
-    Path("needs.py").write_text(NEEDS_TWO)
-    check = ("--check", sys.executable, "needs.py", "polycmp_debug.onnx")
+    check = ("--check", *save_check("needs.sh", float32_in_file("w2"), gone=1), "polycmp_debug.onnx")
     words = ("--to", "bfloat16", "-o", "mixed.onnx", "--report", "found.json", *check)
     done = polycmp("debug", "precision", "float.onnx", *words)
     assert done.status == 0, done.out + done.err

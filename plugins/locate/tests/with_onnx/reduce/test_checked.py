@@ -13,14 +13,9 @@ import onnx
 import pytest
 from faulty_models import branches, layers, operators
 from onnx import helper, numpy_helper
+from step_checks import COUNT, operator_in_file, save_check
 
 PYTHON = sys.executable
-#: Beginning of a check: the names of operators as they stand in the file, before their types. Importing onnx for that
-#: would take ten times as long as the rest of a step.
-NAMES = """\
-import re, sys
-names = [name.decode() for name in re.findall(rb'\\x1a.(\\w+)"', open(sys.argv[1], "rb").read(), re.DOTALL)]
-"""
 #: A program that ends with status 0 where reading a file changes the time of its last access.
 KEEPS_ACCESS_TIMES = """\
 import os, sys
@@ -63,27 +58,30 @@ def script(path, text):
     return path
 
 
-def has_operator(name):
-    """Return a check that fails with status 7 on models that have an operator."""
-    return f"{NAMES}print('looked at', len(names))\nsys.exit(7 if {name!r} in names else 0)\n"
+#: Says how many operators a check was shown.
+TELLS = f"{COUNT}\necho looked at $names"
+
+
+def fails_with(name, before=""):
+    """Write a check that fails with status 7 on models that have an operator; return the command without the file."""
+    return save_check("check.sh", operator_in_file(name), there=7, before=before)
 
 
 class TestReduce:
     @pytest.mark.parametrize("mode", MODES)
     def test_a_polycmp_command(self, polycmp, tmp_path, mode):
-        spoilt(tmp_path / "chain.onnx", 24, 13)
+        spoilt(tmp_path / "chain.onnx", 12, 7)
         words = ("--mode", mode, "--report", "found.json", "--min-good", "ok.onnx", "--save-repro", "case")
         done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", *VALIDATE)
         assert done.status == 0, done.out + done.err
-        assert operators("chain_reduced.onnx") == ["n13"]
-        assert operators("ok.onnx") == ["n12"]
+        assert operators("chain_reduced.onnx") == ["n7"]
+        assert operators("ok.onnx") == ["n6"]
         assert "did not show the fault" not in done.out
         assert not Path("polycmp_debug.onnx").exists()
 
     def test_any_command(self, polycmp, tmp_path):
         branches(tmp_path / "model.onnx")
-        script("check.py", has_operator("right2"))
-        done = polycmp("debug", "reduce", "model.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        done = polycmp("debug", "reduce", "model.onnx", "--check", *fails_with("right2", TELLS), "polycmp_debug.onnx")
         assert (done.status, operators("model_reduced.onnx")) == (0, ["right2"]), done.out + done.err
         assert "looked at 7" in done.err
         assert "looked at 1" in done.err
@@ -91,22 +89,11 @@ class TestReduce:
     def test_a_part_that_ends_otherwise_has_another_fault(self, polycmp, tmp_path):
         """The fault is a status of 7; small parts end with 3, which is another one."""
         layers(tmp_path / "chain.onnx", 8)
-        text = has_operator("n5").replace("sys.exit(", "sys.exit(3 if len(names) < 3 else ")
-        script("check.py", text)
-        polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        small = f"{COUNT}\nif [ $names -lt 3 ]; then exit 3; fi"
+        words = ("--check", *fails_with("n5", small), "polycmp_debug.onnx")
+        polycmp("debug", "reduce", "chain.onnx", *words)
         assert len(operators("chain_reduced.onnx")) == 3
-        polycmp(
-            "debug",
-            "reduce",
-            "chain.onnx",
-            "--fail-code",
-            "3",
-            "7",
-            "--check",
-            PYTHON,
-            "check.py",
-            "polycmp_debug.onnx",
-        )
+        polycmp("debug", "reduce", "chain.onnx", "--fail-code", "3", "7", *words)
         assert len(operators("chain_reduced.onnx")) == 1
 
     @pytest.mark.parametrize(
@@ -122,21 +109,20 @@ class TestReduce:
     )
     def test_what_counts_as_a_failure(self, polycmp, tmp_path, words, reduced):
         layers(tmp_path / "chain.onnx", 4)
-        script("check.py", has_operator("n3"))
-        done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        words = (*words, "--check", *fails_with("n3", TELLS), "polycmp_debug.onnx")
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
         assert done.status == 0
         assert ("FOUND" in done.out, Path("chain_reduced.onnx").exists()) == (reduced, reduced)
 
     @pytest.mark.parametrize("options", [("-v",), ("--log-format", "no-colors", "timestamp"), ("--log-file", "a.log")])
     def test_options_of_messages_before_the_command_are_not_the_checks(self, polycmp, tmp_path, options):
-        spoilt(tmp_path / "chain.onnx", 6, 3)
-        script("check.py", has_operator("n3"))
-        check = (PYTHON, "check.py", "polycmp_debug.onnx", "--words")
+        layers(tmp_path / "chain.onnx", 3)
+        check = (*fails_with("n3"), "polycmp_debug.onnx", "--words")
         done = polycmp("debug", *options, "reduce", "chain.onnx", "-o", "small.onnx", "--check", *check)
         assert done.status == 0, done.out + done.err
         assert operators("small.onnx") == ["n3"]
 
-    @pytest.mark.parametrize("mode", ["bisect", "linear"])
+    @pytest.mark.parametrize("mode", MODES)
     def test_a_model_without_inputs(self, polycmp, tmp_path, mode):
         constant = numpy_helper.from_array(np.ones((2, 2), np.float32))
         nodes = [
@@ -145,18 +131,16 @@ class TestReduce:
         ]
         graph = helper.make_graph(nodes, "net", [], [helper.make_tensor_value_info("y", 1, [2, 2])])
         onnx.save(helper.make_model(graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)]), "none.onnx")
-        script("check.py", has_operator("n2"))
         words = ("--mode", mode, "--no-shape-inference", "--minimal-good", "good.onnx", "-o", "small.onnx")
-        done = polycmp("debug", "reduce", "none.onnx", *words, "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        done = polycmp("debug", "reduce", "none.onnx", *words, "--check", *fails_with("n2"), "polycmp_debug.onnx")
         assert done.status == 0, done.out + done.err
         assert operators("small.onnx") == ["n2"]
         assert "--no-shape-inference has no effect" in done.err
 
     def test_another_name_for_the_file_between_and_the_number_of_the_step(self, polycmp, tmp_path):
         layers(tmp_path / "chain.onnx", 4)
-        script("check.py", has_operator("n3"))
         words = ("--iter-artifact", "between.onnx", "--iter-info", "step.json", "--no-remove-intermediate")
-        done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", PYTHON, "check.py", "between.onnx")
+        done = polycmp("debug", "reduce", "chain.onnx", *words, "--check", *fails_with("n3"), "between.onnx")
         assert done.status == 0
         assert Path("between.onnx").exists()
         assert json.loads(Path("step.json").read_text())["iteration"] >= 2
@@ -164,27 +148,25 @@ class TestReduce:
     @pytest.mark.parametrize("name", ["polygraphy_debug.onnx", "part.onnx"])
     def test_the_name_that_the_check_gives_the_file(self, polycmp, tmp_path, name):
         """Tutorials write `polygraphy_debug.onnx`; under another name each step would fail, for want of the file."""
-        spoilt(tmp_path / "chain.onnx", 8, 5)
-        layers(tmp_path / "sound.onnx", 8)
+        spoilt(tmp_path / "chain.onnx", 4, 3)
+        layers(tmp_path / "sound.onnx", 4)
         check = ("--check", "polycmp", "run", name, "-b", "onnxrt", "--validate")
         assert "NO FAULT" in polycmp("debug", "reduce", "sound.onnx", *check).out
         polycmp("debug", "reduce", "chain.onnx", *check)
-        assert operators("chain_reduced.onnx") == ["n5"]
+        assert operators("chain_reduced.onnx") == ["n3"]
         assert not Path(name).exists()
 
     @pytest.mark.parametrize("name", ["polygraphy_debug.onnx", "polycmp_debug.onnx"])
     def test_a_name_in_a_script_that_the_check_runs(self, polycmp, tmp_path, name):
-        spoilt(tmp_path / "chain.onnx", 6, 3)
-        script("look.py", has_operator("n3"))
-        script("check.sh", f"#!/bin/sh\nset -e\n{PYTHON} look.py '{name}'\n")
-        done = polycmp("debug", "reduce", "chain.onnx", "-o", "small.onnx", "--check", "sh", "./check.sh")
+        layers(tmp_path / "chain.onnx", 3)
+        script("look.sh", f"#!/bin/sh\nset -e\n{' '.join(fails_with('n3'))} '{name}'\n")
+        done = polycmp("debug", "reduce", "chain.onnx", "-o", "small.onnx", "--check", "sh", "./look.sh")
         assert done.status == 0, done.out + done.err
         assert operators("small.onnx") == ["n3"]
 
     def test_a_name_inside_a_word(self, polycmp, tmp_path):
         layers(tmp_path / "chain.onnx", 4)
-        script("check.py", has_operator("n3"))
-        command = f"'{PYTHON}' check.py ./polygraphy_debug.onnx"
+        command = f"{' '.join(fails_with('n3'))} ./polygraphy_debug.onnx"
         polycmp("debug", "reduce", "chain.onnx", "--check", "sh", "-c", command)
         assert operators("chain_reduced.onnx") == ["n3"]
 
@@ -192,8 +174,8 @@ class TestReduce:
     @pytest.mark.parametrize("words", [("chain.onnx",), ("one.onnx", "two.onnx")])
     def test_a_check_that_does_not_read_the_file_says_nothing_of_it(self, polycmp, tmp_path, status, words):
         layers(tmp_path / "chain.onnx", 4)
-        script("check.py", f"import sys, time\nprint('took', time.time())\nsys.exit({status})\n")
-        done = polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", *words)
+        script("check.sh", f"echo took $$\nexit {status}\n")
+        done = polycmp("debug", "reduce", "chain.onnx", "--check", "sh", "check.sh", *words)
         assert done.status == 2
         assert "--check: the command does not read polycmp_debug.onnx" in done.err
         assert "--iter-artifact FILE" in done.err
@@ -202,8 +184,8 @@ class TestReduce:
     def test_a_silent_check_that_fails_without_the_file_too(self, polycmp, tmp_path):
         """It reads the file; that it answers alike without it only says that it then fails, too."""
         layers(tmp_path / "chain.onnx", 4)
-        script("check.py", "import sys\ntry: open(sys.argv[1], 'rb').read()\nfinally: sys.exit(1)\n")
-        done = polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        script("check.sh", "cat $1 > /dev/null 2>&1\nexit 1\n")
+        done = polycmp("debug", "reduce", "chain.onnx", "--check", "sh", "check.sh", "polycmp_debug.onnx")
         kept = subprocess.run([PYTHON, "-c", KEEPS_ACCESS_TIMES], cwd=tmp_path, check=False).returncode == 0
         assert done.status == (0 if kept else 2)
 
@@ -223,35 +205,33 @@ class TestReduce:
 
     def test_shapes_from_running_the_model(self, polycmp, tmp_path):
         branches(tmp_path / "model.onnx")
-        script("check.py", has_operator("right2"))
         words = ("--force-fallback-shape-inference", "--model-input-shapes", "x:[5,8]")
-        polycmp("debug", "reduce", "model.onnx", *words, "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        polycmp("debug", "reduce", "model.onnx", *words, "--check", *fails_with("right2"), "polycmp_debug.onnx")
         model = onnx.load("model_reduced.onnx")
         assert [dim.dim_value for dim in model.graph.input[0].type.tensor_type.shape.dim] == [5, 8]
 
     def test_a_check_that_is_killed(self, polycmp, tmp_path):
         layers(tmp_path / "chain.onnx", 6)
-        text = has_operator("n3").replace("sys.exit(7", "import os; os.kill(os.getpid(), 9)\nsys.exit(7")
-        text = text.replace("import os;", "import os\nif 'n3' in names:")
-        script("check.py", text)
-        polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        fails_with("n3")
+        script("killed.sh", "sh check.sh $1 || kill -9 $$\n")
+        polycmp("debug", "reduce", "chain.onnx", "--check", "sh", "killed.sh", "polycmp_debug.onnx")
         assert operators("chain_reduced.onnx") == ["n3"]
 
     def test_a_polycmp_command_that_is_killed(self, polycmp, tmp_path):
         """Its process is gone with it, and the next step gets another one."""
-        layers(tmp_path / "chain.onnx", 6)
+        layers(tmp_path / "chain.onnx", 3)
         script(
             "killing.py",
             "import onnx, os\n"
             "def load_data():\n"
             "    nodes = onnx.load('polycmp_debug.onnx').graph.node\n"
-            "    if 'n3' in [node.name for node in nodes]: os.kill(os.getpid(), 9)\n"
+            "    if 'n2' in [node.name for node in nodes]: os.kill(os.getpid(), 9)\n"
             "    return []\n",
         )
         words = ("run", "polycmp_debug.onnx", "-b", "onnxrt", "--data-loader-script", "killing.py")
         done = polycmp("debug", "reduce", "chain.onnx", "--fail-code=-9", "--check", "polycmp", *words)
         assert done.status == 0, done.out + done.err
-        assert operators("chain_reduced.onnx") == ["n3"]
+        assert operators("chain_reduced.onnx") == ["n2"]
 
     @pytest.mark.parametrize("folder", [".", "elsewhere"])
     def test_large_weights_are_written_once_for_a_polycmp_command(self, polycmp, tmp_path, folder):
@@ -264,14 +244,8 @@ class TestReduce:
 
     def test_any_other_command_gets_whole_files(self, polycmp, tmp_path):
         heavy(tmp_path / "chain.onnx")
-        text = (
-            "import sys, onnx\n"
-            "model = onnx.load(sys.argv[1], load_external_data=False)\n"
-            "faulty = 'n2' in [node.name for node in model.graph.node]\n"
-            "sys.exit(7 if faulty else any(item.external_data for item in model.graph.initializer))\n"
-        )
-        script("check.py", text)
-        words = ("--fail-code", "7", "1", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        apart = 'if [ $(wc -c < "$1") -lt 4000000 ]; then exit 1; fi'
+        words = ("--fail-code", "7", "1", "--check", *fails_with("n2", apart), "polycmp_debug.onnx")
         polycmp("debug", "reduce", "chain.onnx", *words)
         assert operators("chain_reduced.onnx") == ["n2"]
 
@@ -288,8 +262,7 @@ class TestReduce:
         float32 = onnx.TensorProto.FLOAT
         model.graph.value_info.extend(helper.make_tensor_value_info(name, float32, [2, 8]) for name in "abc")
         onnx.save(model, path)
-        script("check.py", has_operator("n3"))
-        polycmp("debug", "reduce", "chain.onnx", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        polycmp("debug", "reduce", "chain.onnx", "--check", *fails_with("n3"), "polycmp_debug.onnx")
         assert operators("chain_reduced.onnx") == ["n3"]
 
     def test_weights_that_are_missing_end_it(self, tmp_path):

@@ -2,37 +2,21 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
 from faulty_models import branches, layers, operators
-
-PYTHON = sys.executable
-
-
-#: Beginning of a check: the names of operators as they stand in the file, before their types. Importing onnx for that
-#: would take ten times as long as the rest of a step.
-NAMES = """\
-import re, sys
-names = [name.decode() for name in re.findall(rb'\\x1a.(\\w+)"', open(sys.argv[1], "rb").read(), re.DOTALL)]
-"""
-
-
-def script(path, text):
-    Path(path).write_text(text)
-    return path
-
-
-def has_operator(name):
-    """Return a check that fails with status 7 on models that have an operator."""
-    return f"{NAMES}print('looked at', len(names))\nsys.exit(7 if {name!r} in names else 0)\n"
+from step_checks import operator_in_file, save_check
 
 
 class TestNamedOperators:
     """A check whose message names an operator: that one alone is judged first."""
 
-    TELLING = f"{NAMES}print(sys.argv[2])\nsys.exit(7 if 'n13' in names else 0)\n"
+    @staticmethod
+    def telling(name, said):
+        """Write a check that says something of every file, and fails where an operator is; return its words."""
+        command = save_check("check.sh", operator_in_file(name), there=7, before='echo "$2"')
+        return ("--check", *command, "polycmp_debug.onnx", said)
 
     @pytest.mark.parametrize(
         ("said", "fewer"),
@@ -47,19 +31,16 @@ class TestNamedOperators:
         ],
     )
     def test_finds_the_same_operator(self, polycmp, tmp_path, said, fewer):
-        layers(tmp_path / "chain.onnx", 24)
-        script("check.py", self.TELLING)
-        check = ("--check", PYTHON, "check.py", "polycmp_debug.onnx", said)
+        layers(tmp_path / "chain.onnx", 16)
         words = ("--report", "found.json", "--min-good", "ok.onnx", "--hide-fail-output")
-        done = polycmp("debug", "reduce", "chain.onnx", *words, *check)
+        done = polycmp("debug", "reduce", "chain.onnx", *words, *self.telling("n13", said))
         assert done.status == 0, done.out + done.err
         assert (operators("chain_reduced.onnx"), operators("ok.onnx")) == (["n13"], ["n12"])
         assert (done.report(Path("found.json"))["steps"] == 3) == fewer
 
     def test_a_type_that_one_operator_has(self, polycmp, tmp_path):
         branches(tmp_path / "model.onnx")
-        script("check.py", has_operator("right2").replace("print(", "print('Tanh is not registered',"))
-        words = ("--report", "found.json", "--check", PYTHON, "check.py", "polycmp_debug.onnx")
+        words = ("--report", "found.json", *self.telling("right2", "Tanh is not registered"))
         done = polycmp("debug", "reduce", "model.onnx", *words)
         assert operators("model_reduced.onnx") == ["right2"], done.out + done.err
         assert done.report(Path("found.json"))["steps"] == 2
@@ -67,8 +48,7 @@ class TestNamedOperators:
     @pytest.mark.parametrize("words", [("--mode", "linear"), ("--no-reduce-inputs",), ("--no-reduce-outputs",)])
     def test_a_search_that_was_asked_for_is_done(self, polycmp, tmp_path, words):
         layers(tmp_path / "chain.onnx", 16)
-        script("check.py", self.TELLING)
-        check = ("--check", PYTHON, "check.py", "polycmp_debug.onnx", "n13")
-        done = polycmp("debug", "reduce", "chain.onnx", *words, "--report", "found.json", *check)
+        words = (*words, "--report", "found.json", *self.telling("n13", "n13"))
+        done = polycmp("debug", "reduce", "chain.onnx", *words)
         assert "n13" in operators("chain_reduced.onnx"), done.out + done.err
         assert done.report(Path("found.json"))["steps"] > 3

@@ -14,7 +14,7 @@ def faulty(at, fault="int32"):
 
 class TestReplay:
     def test_a_search_goes_on_after_the_steps_of_an_earlier_one(self, polycmp, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx", 6)
         words = ("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--report", "found.json")
         first = polycmp(*words, "--save-debug-replay", "steps.json").report(tmp_path / "found.json")
         steps = json.loads(Path("steps.json").read_text())
@@ -26,7 +26,7 @@ class TestReplay:
         assert second["failing"] == first["failing"]
 
     def test_another_file_is_refused(self, polycmp, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx", 6)
         Path("other.json").write_text('{"a": 1}')
         done = polycmp(
             "debug", "reduce", "chain.onnx", "-b", "onnxrt", "-b", "onnx", "--load-debug-replay", "other.json"

@@ -17,10 +17,10 @@ from polycmp_locate.precision.repair.changes import difference
         ("scale of a norm", "parameter", "was 1.5 times the source's"),
         ("one element", "parameter", "1 of 216 elements differed"),
         ("pads", "hyperparameter", "pads [2, 1, 0, 1] -> [1, 1, 1, 1]"),
-        ("epsilon", "hyperparameter", "epsilon 0.1 -> 1e-05"),
+        pytest.param("epsilon", "hyperparameter", "epsilon 0.1 -> 1e-05", marks=pytest.mark.corpus),
         ("ceil_mode", "hyperparameter", "ceil_mode 1 -> (default)"),
         ("Transpose left out", "graph", "a Transpose was missing"),
-        ("extra scale", "graph", "a Mul too many"),
+        pytest.param("extra scale", "graph", "a Mul too many", marks=pytest.mark.corpus),
         ("Cast to int8 and back", "graph", "2 Cast too many"),
     ],
 )

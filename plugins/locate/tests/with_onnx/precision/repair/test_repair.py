@@ -10,11 +10,12 @@ import onnx
 import pytest
 from conversion_faults import frozen_batch
 from mending import FAULTS, SOURCE, WORDS
-from onnx import numpy_helper
 from packaging.version import Version
 
 #: What ONNX Runtime takes out again, or what changes nothing there.
 UNSEEN = {"Cast to float16 and back"}
+#: Faults of which `test_changes.py` mends none.
+FEW = {"axis of Concat", "channels in the opposite order", "height and width exchanged", "skip connection left out"}
 
 
 def is_verified(polycmp):
@@ -24,10 +25,7 @@ def is_verified(polycmp):
 
 @pytest.mark.parametrize(
     "name",
-    [
-        name if index % 4 == 0 else pytest.param(name, marks=pytest.mark.corpus)
-        for index, name in enumerate(sorted(set(FAULTS) - UNSEEN))
-    ],
+    [name if name in FEW else pytest.param(name, marks=pytest.mark.corpus) for name in sorted(set(FAULTS) - UNSEEN)],
 )
 def test_a_fault_of_a_conversion_is_located_named_and_mended(polycmp, mend, name):
     fault = FAULTS[name]
@@ -94,25 +92,6 @@ def test_a_tolerance_that_no_change_meets_writes_nothing(polycmp, mend):
 def test_two_wishes_at_once_are_refused(mend):
     done, _ = mend(SOURCE, "--save-mixed", "mixed.onnx")
     assert (done.status, "one after the other" in " ".join(done.err.split())) == (2, True), done.out + done.err
-
-
-def copy_of(model):
-    copy = onnx.ModelProto()
-    copy.CopyFrom(model)
-    return copy
-
-
-def test_a_layer_that_cannot_even_run_alone_is_mended(polycmp, mend):
-    """A Reshape to a fixed size that the batch does not fit keeps the whole model from running."""
-    faulty = copy_of(SOURCE)
-    node = next(node for node in faulty.graph.node if node.name == "to_last")
-    faulty.graph.initializer.append(numpy_helper.from_array(np.array([1, 32, 32, 5], np.int64), "fixed_shape"))
-    node.op_type, node.input[:] = "Reshape", [node.input[0], "fixed_shape"]
-    del node.attribute[:]
-    done, found = mend(faulty)
-    assert "FOUND: " in done.out, done.out + done.err
-    assert found["suspects"][0]["own_snr_db"] == "-inf"
-    assert is_verified(polycmp)
 
 
 def test_a_file_that_is_no_list_of_changes_is_not_overwritten(mend):

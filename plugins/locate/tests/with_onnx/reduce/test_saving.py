@@ -11,7 +11,7 @@ def faulty(at, fault="int32"):
 
 class TestCase:
     def test_the_script_shows_the_fault(self, polycmp, shell, tmp_path):
-        faulty_models.chain(tmp_path / "chain.onnx")
+        faulty_models.chain(tmp_path / "chain.onnx", 6)
         done = polycmp("debug", "reduce", "chain.onnx", "-b", faulty("c5"), "-b", "onnxrt", "--save-repro", "case")
         assert "did not show the fault" not in done.out
         again = shell("sh case/run.sh", tmp_path)

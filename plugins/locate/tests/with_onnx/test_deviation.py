@@ -1,51 +1,42 @@
-"""`polycmp locate` on files whose channels a tool multiplied: equalised weights, smoothed activations."""
+"""Constants of which a tool multiplied channels by factors: equalised weights, smoothed activations."""
 
 from __future__ import annotations
-
-import json
 
 import numpy as np
 import onnx
 import pytest
 from equalised_models import FACTORS, equalised
+from located import locate_files, located
 from onnx import TensorProto, helper
 from onnxruntime.quantization import CalibrationDataReader, quantize_static
 from small_models import graph_model
 
 FLOAT = TensorProto.FLOAT
+ORDERS = ("new first", "old first")
 
 
-@pytest.fixture
-def located(polycmp, tmp_path):
-    """Search for what differs between two files, and return the exit status and the report."""
-
-    def run(new, old):
-        words = ("locate", new, "-b", "onnxrt", "-b", f"onnxrt:name=old,model={old}", "--report", "found.json")
-        done = polycmp(*words)
-        return done.status, json.loads((tmp_path / "found.json").read_text())
-
-    return run
-
-
-@pytest.mark.parametrize("order", ["new first", "old first"])
-def test_equalised_weights_are_no_fault(located, tmp_path, order):
+@pytest.mark.parametrize("order", ORDERS)
+def test_equalised_weights_are_no_fault(polycmp, tmp_path, order):
     pair = [equalised(tmp_path / "new.onnx", factors=FACTORS), equalised(tmp_path / "old.onnx")]
-    status, found = located(*(pair if order == "new first" else pair[::-1]))
-    assert (status, found["words"], found["first_bad"]) == (0, "equal", None), found["sentence"]
+    done = locate_files(polycmp, *(pair if order == "new first" else pair[::-1]))
+    found = located(tmp_path)
+    assert (done.status, found["words"], found["first_bad"]) == (0, "equal", None), found["sentence"]
     assert "2 of 3 tensors inside the model do not" in found["sentence"]
     assert any("multiplied by factors of their own" in note for note in found["notes"])
 
 
-def test_a_fault_beside_equalised_weights_is_found(located, tmp_path):
+def test_a_fault_beside_equalised_weights_is_found(polycmp, tmp_path):
     new = equalised(tmp_path / "new.onnx", factors=FACTORS, times=1.3)
-    status, found = located(new, equalised(tmp_path / "old.onnx"))
-    assert (status, found["first_bad"]) == (1, "y"), found["sentence"]
+    done = locate_files(polycmp, new, equalised(tmp_path / "old.onnx"))
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (1, "y"), found["sentence"]
 
 
-def test_channels_that_nothing_divides_again_are_found(located, tmp_path):
+def test_channels_that_nothing_divides_again_are_found(polycmp, tmp_path):
     new = equalised(tmp_path / "new.onnx", factors=FACTORS, undone=False)
-    status, found = located(new, equalised(tmp_path / "old.onnx"))
-    assert (status, found["first_bad"]) == (1, "c1"), found["sentence"]
+    done = locate_files(polycmp, new, equalised(tmp_path / "old.onnx"))
+    found = located(tmp_path)
+    assert (done.status, found["first_bad"]) == (1, "c1"), found["sentence"]
 
 
 WIDTH = 32
@@ -85,8 +76,15 @@ class Samples(CalibrationDataReader):
         return self._left.pop() if self._left else None
 
 
-@pytest.mark.parametrize("order", ["new first", "old first"])
-@pytest.mark.parametrize("words", [("run",), ("run", "--mark-all"), ("locate",)], ids=" ".join)
+@pytest.mark.parametrize(
+    ("words", "order"),
+    [
+        *((("locate",), order) for order in ORDERS),
+        (("run", "--mark-all"), "new first"),
+        pytest.param(("run", "--mark-all"), "old first", marks=pytest.mark.corpus),
+        *(pytest.param(("run",), order, marks=pytest.mark.corpus) for order in ORDERS),
+    ],
+)
 @pytest.mark.parametrize(("undone", "status"), [(True, 0), (False, 1)], ids=["undone", "not undone"])
 def test_smoothed_activations_in_eight_bits(polycmp, tmp_path, undone, status, words, order):
     """The factors are told of the normalisation: its weight and its bias are multiplied by the same ones."""

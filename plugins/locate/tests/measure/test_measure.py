@@ -66,15 +66,14 @@ def test_the_first_tensor_outside_the_tolerance_is_looked_at_though_its_error_do
     assert found["origin"] == "a"
 
 
-def test_a_search_that_distrusts_what_it_saw_runs_all_operators_alone(polycmp, tmp_path):
-    """A fusion changes the outputs; seen one by one, each of 261 operators is off from the reference's by a little."""
-    names = ["x", *(f"t{index}" for index in range(260)), "y"]
+def test_what_one_operator_does_not_round_runs_alone_where_no_suspect_explains_the_outputs(polycmp, tmp_path):
+    """Nine operators are off by 2**-20 each: no tensor by more than rounding adds up to, from t4 on by over 2**-18."""
+    names = ["x", *(f"t{index}" for index in range(8)), "y"]
     nodes = [node("Mul", f"{one} k", two) for one, two in pairwise(names)]
-    for path, factor in (("candidate.toy", 1 + 2**-16), ("reference.toy", 1)):
+    for path, factor in (("candidate.toy", 1 + 2**-20), ("reference.toy", 1)):
         write(tmp_path / path, nodes, {"k": number(factor)}, FOUR)
-    backends = ("-b", "toy:model=candidate.toy,fault=add,at=y,fused=t9", "-b", "plain:name=ref,model=reference.toy")
+    backends = ("-b", "toy:model=candidate.toy", "-b", "plain:name=ref,model=reference.toy")
     words = ("--val-range", "[1,1]", "--atol", 1e-9, "--rtol", 1e-9, "--report", "r.json", "--no-float64")
     found = polycmp("locate", "candidate.toy", *backends, *words).report()
-    assert not found["probe"]["trusted"]
     measured = [item["tensor"] for item in found["tensors"] if item["own_error"] is not None]
-    assert measured == names[1:]
+    assert measured == names[5:]
