@@ -82,28 +82,63 @@ def _numbers(attributes: dict[str, Any], name: str) -> Any:
     return attributes.get(name) if tensor is None else tensor
 
 
-def _votes(attributes: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -> list[tuple[int, int, float]]:
-    """Return leaf, target and weight of each vote."""
-    weights = _numbers(attributes, f"{kind}_weights")
+@dataclass(frozen=True)
+class _Votes:
+    """Votes of leaves, in the order of the leaves.
+
+    Attributes:
+        leaves: The leaf of each vote.
+        targets: What it votes for.
+        weights: Its weight.
+    """
+
+    leaves: Any
+    targets: Any
+    weights: Any
+
+    @classmethod
+    def of(cls, leaves: Any, targets: Any, weights: Any) -> _Votes:
+        """Make votes that come in any order."""
+        order = np.argsort(leaves, kind="stable")
+        columns = leaves, np.asarray(targets, np.int64), np.asarray(weights, np.float64)
+        return cls(*(column[order] for column in columns))
+
+    @property
+    def are_shares(self) -> bool:
+        """Whether no vote is negative."""
+        return bool((self.weights >= 0).all())
+
+    def aggregate(self, reached: Any, targets: int, how: str) -> Any:
+        """Return the sum, average, least or largest of the votes of each row for each target; 0 where there is none.
+
+        Args:
+            reached: The leaf of each row in each tree.
+            targets: How many targets there are.
+            how: `SUM`, `AVERAGE`, `MIN` or `MAX`.
+        """
+        first, last = (np.searchsorted(self.leaves, reached, side) for side in ("left", "right"))
+        counts = (last - first).ravel()
+        # The votes of each leaf that was reached, one leaf after the other.
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        chosen = np.repeat(first.ravel(), counts) + within
+        cells = np.repeat(np.arange(len(reached)), counts.reshape(reached.shape).sum(axis=1)), self.targets[chosen]
+        result = np.full((len(reached), targets), {"MIN": math.inf, "MAX": -math.inf}.get(how, 0.0))
+        {"MIN": np.minimum, "MAX": np.maximum}.get(how, np.add).at(result, cells, self.weights[chosen])
+        has_any = np.zeros(result.shape, bool)
+        has_any[cells] = True
+        if how == "AVERAGE":
+            result /= reached.shape[1]
+        return np.where(has_any, result, 0)
+
+
+def _votes(attributes: dict[str, Any], kind: str, place: dict[tuple[int, int], int]) -> _Votes:
+    """Return the votes of attributes that name leaves by tree and number."""
     keys = zip(attributes[f"{kind}_treeids"], attributes[f"{kind}_nodeids"], strict=True)
-    targets = attributes[f"{kind}_ids"]
-    return [(place[key], target, float(weight)) for key, target, weight in zip(keys, targets, weights, strict=True)]
-
-
-def _aggregate(leaves: Any, votes: Sequence[tuple[int, int, float]], targets: int, how: str) -> Any:
-    """Return the sum, average, least or largest of the votes of each row for each target; 0 where there is none."""
-    start = {"MIN": math.inf, "MAX": -math.inf}.get(how, 0.0)
-    result = np.full((len(leaves), targets), start)
-    has_any = np.zeros(result.shape, bool)
-    for leaf, target, weight in votes:
-        for tree in range(leaves.shape[1]):
-            is_here = leaves[:, tree] == leaf
-            has_any[is_here, target] = True
-            old = result[is_here, target]
-            result[is_here, target] = {"MIN": np.minimum, "MAX": np.maximum}.get(how, np.add)(old, weight)
-    if how == "AVERAGE":
-        result /= leaves.shape[1]
-    return np.where(has_any, result, 0)
+    return _Votes.of(
+        np.array([place[key] for key in keys], np.int64),
+        attributes[f"{kind}_ids"],
+        _numbers(attributes, f"{kind}_weights"),
+    )
 
 
 def _bases(attributes: dict[str, Any]) -> Any:
@@ -117,7 +152,8 @@ class TreeEnsembleRegressor(OpRun):  # type: ignore[misc]
     def _run(self, x: Any, *, n_targets: int = 1, aggregate_function: str = "SUM", post_transform: str = "NONE",
              **attributes: Any) -> tuple[Any]:  # fmt: skip
         forest, place = _of_lists(attributes)
-        scores = _aggregate(forest.leaves(x), _votes(attributes, "target", place), n_targets, aggregate_function)
+        votes = _votes(attributes, "target", place)
+        scores = votes.aggregate(forest.leaves(x), n_targets, aggregate_function)
         base = _bases(attributes)
         scores = scores if base is None else scores + base
         return (transformed(scores.astype(real_type(x)), post_transform),)
@@ -147,9 +183,8 @@ class TreeEnsemble(OpRun):  # type: ignore[misc]
             np.concatenate([ways, np.zeros((len(weights), 2), np.int64)]),
             np.array([*tracks, *[0] * len(weights)], bool),
         )
-        targets = zip(attributes["leaf_targetids"], weights, strict=True)
-        votes = [(inner + at, target, float(weight)) for at, (target, weight) in enumerate(targets)]
-        scores = _aggregate(forest.leaves(x), votes, n_targets, _SUMS[aggregate_function])
+        votes = _Votes.of(inner + np.arange(len(weights)), attributes["leaf_targetids"], weights)
+        scores = votes.aggregate(forest.leaves(x), n_targets, _SUMS[aggregate_function])
         return (transformed(scores.astype(x.dtype), _TRANSFORMS[post_transform]),)
 
 
@@ -171,10 +206,10 @@ class TreeEnsembleClassifier(OpRun):  # type: ignore[misc]
         labels = classlabels_strings or classlabels_int64s
         forest, place = _of_lists(attributes)
         votes = _votes(attributes, "class", place)
-        scores = _aggregate(forest.leaves(x), votes, len(labels), "SUM")
+        scores = votes.aggregate(forest.leaves(x), len(labels), "SUM")
         base = _bases(attributes)
         dtype = real_type(x)
-        targets = {target for _, target, _ in votes}
+        targets = set(votes.targets.tolist())
         if len(labels) == _TWO and targets == {0}:
             return self._of_one_score(scores[:, :1], base, votes, labels, post_transform, dtype)
         scores = (scores if base is None else scores + base).astype(dtype)
@@ -184,19 +219,20 @@ class TreeEnsembleClassifier(OpRun):  # type: ignore[misc]
         return labels_of(chosen, labels), transformed(scores, post_transform)
 
     @staticmethod
-    def _of_one_score(column: Any, base: Any, votes: Any, labels: Any, transform: str, dtype: Any) -> tuple[Any, Any]:
+    def _of_one_score(
+        column: Any, base: Any, votes: _Votes, labels: Any, transform: str, dtype: Any
+    ) -> tuple[Any, Any]:
         """Return labels and scores where all votes are for the first of two classes, and are meant for the second."""
         summed = (column if base is None else column + base[-1]).astype(dtype)
-        is_share = all(weight >= 0 for _, _, weight in votes)
         return (
             labels_of(_is_second(summed[:, 0], votes), labels),
-            with_second_class(summed, transform, is_share=is_share),
+            with_second_class(summed, transform, is_share=votes.are_shares),
         )
 
 
-def _is_second(score: Any, votes: Any) -> Any:
+def _is_second(score: Any, votes: _Votes) -> Any:
     """Return 1 where the second class wins: with more than a half where no vote is negative."""
-    return (score > (0.5 if all(weight >= 0 for _, _, weight in votes) else 0)).astype(int)
+    return (score > (0.5 if votes.are_shares else 0)).astype(int)
 
 
 _TWO = 2
