@@ -19,8 +19,11 @@ Make = Callable[[Path, Path, Sequence[Feed]], None]
 CHANGED: Mapping[tuple[str, str], str] = {
     ("onnxscript", "basic-pitch"): "it removes Add(x, 1e-10) before Log: to its patterns a constant below 1e-8 is 0",
     ("onnxruntime.transformers, float16", "basic-pitch"): "it lifts the 1e-10 that is added before Log to 6e-8",
-    ("onnxruntime.transformers", "vision-transformer"): "its SkipLayerNormalization has an epsilon of 1e-12 where "
-    "LayerNormalization names none, which is 1e-5",
+    **{
+        ("onnxruntime.transformers", name): "its SkipLayerNormalization has an epsilon of 1e-12 where "
+        "LayerNormalization names none, which is 1e-5"
+        for name in ("encoder", "vision-transformer")
+    },
 }
 
 

@@ -31,6 +31,11 @@ RUNS = {
         "onnxruntime.InferenceSession(onnxoptimizer.optimize(model, onnxoptimizer.get_fuse_and_elimination_passes())"
         ".SerializeToString()).run(None, feeds)[0]",
     ),
+    "onnxruntime, transformers": (
+        "import onnx, onnxruntime\nfrom onnxruntime.transformers.optimizer import optimize_model",
+        "(onnx.save(model, 'm.onnx'), onnxruntime.InferenceSession(optimize_model('m.onnx', 'bert', only_onnxruntime="
+        "False, opt_level=0).model.SerializeToString()).run(None, feeds)[0])[1]",
+    ),
     "onnxruntime, quantize_dynamic": (
         "import onnxruntime\nfrom onnxruntime.quantization import quantize_dynamic",
         "(quantize_dynamic(model, 'm.onnx', per_channel=True), onnxruntime.InferenceSession('m.onnx').run(None, "

@@ -25,6 +25,12 @@ TOOL_FAULTS: tuple[Fault, ...] = (
           "g (float[1,1,1,2] x) => (float[1,1,1,2] y) <float[1,1,1,1] w = {1}, float[1,1,1,1] v = {1}, "
           "float[1] b = {0}> { c = Conv(x, w, b) b0 = Conv(c, v, b) y = Neg(b0) }",
           "{'x': np.float32([[[[2, -2]]]])}", "[[[[-2, 2]]]]", "x · 1 + 0 twice, and Neg", shown="np.rint({run})"),
+    Fault("LayerNormalization without an epsilon, onnxruntime.transformers", "onnxruntime, transformers",
+          "takes 1e-12 for it, where it makes SkipLayerNormalization of it", 17,
+          "g (float[1,1,2] x, float[1,1,2] s) => (float[1,1,2] y) <float[2] one = {1, 1}, float[2] zero = {0, 0}> "
+          "{ h = Add(x, s) y = LayerNormalization<axis = -1>(h, one, zero) }",
+          "{'x': np.float32([[[0.001, -0.001]]]), 's': np.zeros((1, 1, 2), np.float32)}", "[[[0.30151, -0.30151]]]",
+          "LayerNormalization: the default of epsilon is 1e-05, and 0.001 / sqrt(1e-06 + 1e-05) is 0.30151"),
     Fault("BatchNormalization of a constant, MNN", "MNN", "takes 1e-10 for epsilon, where the file leaves it out", 15,
           "g (float[1,1,1,1] x) => (float[1,1,1,1] y) <float[1] s = {1}, float[1] o = {0}> "
           "{ y = BatchNormalization(x, s, o, o, o) }",

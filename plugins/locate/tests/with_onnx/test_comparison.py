@@ -447,3 +447,27 @@ def test_a_limit_that_float16_rounds_is_the_same_setting(tmp_path):
     source = save_graph(tmp_path / "source.onnx", nodes, *shapes, [("w", weight), *limits])
     half(source, tmp_path / "half.onnx")
     assert compared(tmp_path / "half.onnx", source).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("told", "words"),
+    [
+        ({"epsilon": 1e-5}, []),
+        ({"epsilon": 1e-12}, ["'epsilon' of SkipLayerNormalization 'fused' is 1e-12, in the other file 1e-05"]),
+    ],
+    ids=["the same", "another"],
+)
+def test_an_operator_that_replaces_a_normalisation_adds_the_same_before_it_divides(tmp_path, told, words):
+    """An optimiser that finds no epsilon in a file has to write the default of LayerNormalization, not its own."""
+    shapes = [("x", 1, [2, 8]), ("s", 1, [2, 8])], [("y", 1, [2, 8])]
+    weights = [("gain", np.linspace(0.5, 2, 8).astype(np.float32)), ("shift", np.ones(8, np.float32))]
+    source = [
+        helper.make_node("Add", ["x", "s"], ["h"]),
+        helper.make_node("LayerNormalization", ["h", "gain", "shift"], ["y"], name="norm", axis=-1),
+    ]
+    fused = helper.make_node(
+        "SkipLayerNormalization", ["x", "s", "gain", "shift"], ["y"], name="fused", domain="com.microsoft", **told
+    )
+    old = save_graph(tmp_path / "old.onnx", source, *shapes, weights)
+    new = save_graph(tmp_path / "new.onnx", [fused], *shapes, weights)
+    assert [item.words for item in compared(new, old).accusing] == words

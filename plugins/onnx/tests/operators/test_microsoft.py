@@ -15,6 +15,7 @@ DRAW = Draw()
 floats, codes, positive, octets = DRAW.floats, DRAW.codes, DRAW.positive, DRAW.octets
 FEW = {"K": 40, "N": 6, "bits": 4, "block_size": 32}
 KERNEL = floats(4, 3, 3, 3)
+LITTLE = floats(2, 3, 8) * np.float32(1e-3)
 CASES = [
     *(("FusedMatMul", [floats(2, 5, 4), floats(2, 4, 5)], {"transA": flip, "transB": flip, "alpha": 0.3})
       for flip in (0, 1)),
@@ -26,7 +27,9 @@ CASES = [
     ("QuickGelu", [floats(3, 7) * 100], {"alpha": 1.5}),
     ("SkipLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8), floats(8)], {"epsilon": 1e-3}),
     ("SkipLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8), floats(8), floats(8)], {}),
+    ("SkipLayerNormalization", [LITTLE, LITTLE, floats(8), floats(8)], {}),
     ("SkipSimplifiedLayerNormalization", [floats(2, 3, 8), floats(2, 3, 8), floats(8)], {"epsilon": 1e-4}),
+    ("SkipSimplifiedLayerNormalization", [LITTLE, LITTLE, floats(8)], {}),
     *(("FusedConv", [IMAGE, KERNEL, floats(4)], {"activation": kind, "pads": [1, 0, 1, 1], **more})
       for kind, more in (("Relu", {}), ("Tanh", {}), ("Sigmoid", {}), ("LeakyRelu", {"activation_params": [0.2]}),
                          ("Clip", {"activation_params": [-0.1, 0.3]}),

@@ -47,6 +47,8 @@ _STANDARD = frozenset({"", "ai.onnx"})
 #: The axis of the channels of a product's weight.
 _CHANNELS = {"Conv": 0, "ConvTranspose": 1, "MatMul": 1}
 _FLOATS = frozenset({"float32", "float16", "bfloat16", "float64"})
+#: Normalisations that optimisers put into an operator with what is before them.
+_NORMS = frozenset({"LayerNormalization", "RMSNormalization"})
 #: The inputs of a normalisation, by the names that versions of ONNX give them.
 _NORM = {"scale": "scale", "b": "bias", "input_mean": "mean", "input_var": "var"}
 #: Functions of one number that no tool leaves out, or puts in, by itself.
@@ -354,7 +356,7 @@ class _Comparison:
         scaled = sum(item.deviation.kind == SCALED_SLICES for item in off) + _smoothed_norms(beyond)
         findings = [self._judged(item, beyond, again=again, scaled=bool(scaled)) for item in off]
         for pair in self.pairs.values():
-            findings += self._settings(pair) if pair.is_same else self._operators(pair)
+            findings += self._settings(pair) if pair.is_same else [*self._operators(pair), *self._norms(pair)]
         findings.sort(key=lambda item: self.place.get(item.tensor, -1))
         covered, is_whole = self._coverage()
         is_same = is_whole and all(item.deviation.kind == STEP for item in off) and len(findings) == len(off)
@@ -545,11 +547,7 @@ class _Comparison:
             if one.is_bias or (node.op_type, node.domain) != (twin.op_type, twin.domain):
                 continue
             settings, twin_settings = one.settings(), two.settings()
-            kinds = {
-                self.candidate.type_name(pair.tensor),
-                self.reference.type_name(self.to.get(pair.tensor, pair.tensor)),
-            }
-            least = LIFTED if "float16" in kinds else 0.0
+            least = self._least(pair)
             for name, value in settings.items():
                 if name in twin_settings and not _is_equal(value, twin_settings[name], least):
                     words = (
@@ -557,6 +555,22 @@ class _Comparison:
                         f"{_by_opset(name, node, twin)}"
                     )
                     yield Finding(node, pair.tensor, words, clean)
+
+    def _norms(self, pair: _Pair) -> Iterator[Finding]:
+        """Yield the number added to a variance where an operator that does more replaces a normalisation."""
+        norms = [[step for step in steps if step.kind in _NORMS] for steps in (pair.candidate, pair.reference)]
+        if not pair.wired or [[step.kind for step in one] for one in norms] not in [[[kind]] * 2 for kind in _NORMS]:
+            return
+        (one,), (two,) = norms
+        told, twin_told = (step.settings().get("epsilon") for step in (one, two))
+        if told is not None and twin_told is not None and not _is_equal(told, twin_told, self._least(pair)):
+            words = f"'epsilon' of {one.node.label} is {_shown(told)}, in the other file {_shown(twin_told)}"
+            yield Finding(one.node, pair.tensor, words, accuses=True)
+
+    def _least(self, pair: _Pair) -> float:
+        """Return the size up to which a file may make positive numbers larger, lest its type rounds them to 0."""
+        kinds = {self.candidate.type_name(pair.tensor), self.reference.type_name(self.to.get(pair.tensor, pair.tensor))}
+        return LIFTED if "float16" in kinds else 0.0
 
     # --- operators
 

@@ -17,6 +17,9 @@ from polycmp_onnx.operators import MICROSOFT, text
 from polycmp_onnx.operators.softmax import softmax
 from polycmp_onnx.operators.standard import run_standard
 
+#: What is added to a variance where a file says nothing: by the operators that add a skip connection before, other than
+#: by ONNX's and by the one that does not.
+_EPSILON = 1e-12
 #: Attributes of a convolution.
 CONVOLUTION = ("auto_pad", "dilations", "group", "kernel_shape", "pads", "strides")
 
@@ -88,7 +91,7 @@ class SkipLayerNormalization(Microsoft):
 
     def _run(self, x: Any, skip: Any, gamma: Any, beta: Any = None, bias: Any = None, **_: Any) -> tuple[Any, ...]:
         total = x + skip if bias is None else x + skip + bias
-        epsilon = self.attribute("epsilon", 1e-5)
+        epsilon = self.attribute("epsilon", _EPSILON)
         mean = total.mean(axis=-1, keepdims=True)
         inverse = 1 / np.sqrt(total.var(axis=-1, keepdims=True) + epsilon)
         return _as_many(self, (normalised(total, gamma, beta, epsilon), mean, inverse, total), x.dtype)
@@ -99,7 +102,7 @@ class SkipSimplifiedLayerNormalization(Microsoft):
 
     def _run(self, x: Any, skip: Any, gamma: Any, bias: Any = None, **_: Any) -> tuple[Any, ...]:
         total = x + skip if bias is None else x + skip + bias
-        inverse = 1 / np.sqrt((total**2).mean(axis=-1, keepdims=True) + self.attribute("epsilon", 1e-5))
+        inverse = 1 / np.sqrt((total**2).mean(axis=-1, keepdims=True) + self.attribute("epsilon", _EPSILON))
         return _as_many(self, (total * inverse * gamma, np.zeros(0), inverse, total), x.dtype)
 
 
