@@ -32,7 +32,7 @@ def test_safetensors_are_read_in_the_order_of_the_numbers_in_their_names(tmp_pat
 
 
 def test_safetensors_without_the_package_names_the_command_to_install_it(tmp_path, monkeypatch):
-    write_inputs(tmp_path / "a.safetensors", 1)
+    (tmp_path / "a.safetensors").touch()
     monkeypatch.setattr("polycmp.plugins.registry._exists", lambda name: name != "safetensors")
     for use in (lambda: open_inputs([tmp_path / "a.safetensors"]), lambda: write_inputs(tmp_path / "b.safetensors")):
         with pytest.raises(PluginError, match="safetensors") as caught:
