@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from fakes import FakeSite
-from test_report_plugins import plugin_rows, run
+from test_report_plugins import assert_refused, run
 
 LIGHT = """
     from polycmp.spec import FormatSpec, hookimpl
@@ -161,9 +161,4 @@ REFUSED = [
 
 
 def test_what_a_format_may_not_be(site):
-    for number, (spec, _) in enumerate(REFUSED):
-        install(site, spec, f"fake{number}")
-    rows = plugin_rows(site)
-    for number, (spec, reason) in enumerate(REFUSED):
-        row = rows[f"fake{number}"]
-        assert (row["state"], reason in row["reason"]) == ("broken", True), (spec, row)
+    assert_refused(site, install, REFUSED)

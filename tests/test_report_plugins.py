@@ -96,6 +96,22 @@ def plugin_rows(site):
     return {row["name"]: row for row in rows}
 
 
+def assert_refused(site, install, refused):
+    """Assert that `plugins list` refuses what plugins give, each for its reason.
+
+    Args:
+        site: The environment.
+        install: Installs a plugin that gives something there, under a name.
+        refused: What is given, and why it is refused.
+    """
+    for number, (spec, _) in enumerate(refused):
+        install(site, spec, f"fake{number}")
+    rows = plugin_rows(site)
+    for number, (spec, reason) in enumerate(refused):
+        row = rows[f"fake{number}"]
+        assert (row["state"], reason in row["reason"]) == ("broken", True), (spec, row)
+
+
 def plugin_row(site, name):
     return plugin_rows(site)[name]
 
@@ -265,12 +281,7 @@ REFUSED = [
 
 
 def test_what_a_report_may_not_be(site):
-    for number, (spec, _) in enumerate(REFUSED):
-        install(site, spec, f"fake{number}")
-    rows = plugin_rows(site)
-    for number, (spec, reason) in enumerate(REFUSED):
-        row = rows[f"fake{number}"]
-        assert (row["state"], reason in row["reason"]) == ("broken", True), (spec, row)
+    assert_refused(site, install, REFUSED)
 
 
 def test_a_broken_plugin_that_would_bring_the_suffix_says_so(site, pair, tmp_path):

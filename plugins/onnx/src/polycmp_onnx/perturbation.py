@@ -249,7 +249,7 @@ def _move_attributes(node: NodeProto, kind: Rounding, seed: int) -> None:
 
 
 class _Written:
-    """The operators of a graph whose tensors move. Added constants of one value are one, and so are squares.
+    """The operators of a graph whose tensors move. Added constants of one value are one.
 
     Making a session takes as long as a graph has operators.
 
@@ -272,7 +272,7 @@ class _Written:
         self.version, self.in_steps = version, in_steps
         self._is_body = is_body
         self._seeds = random.Random(seed)
-        self._shared: dict[object, str] = {}
+        self._shared: dict[tuple[object, ...], str] = {}
 
     def inner(self) -> _Written:
         """Return where to write the operators of a body, with random numbers of its own."""
@@ -347,16 +347,6 @@ class _Written:
         node.attribute.extend(helper.make_attribute(name, value) for name, value in attributes.items())
         self.nodes.append(node)
         return output
-
-    def square(self, read: str) -> str:
-        """Return the name of a tensor's squares, which are added if there are none.
-
-        Args:
-            read: Name of the tensor.
-        """
-        if read not in self._shared:
-            self._shared[read] = self.add("Mul", (read, read), f"{read}/squares")
-        return self._shared[read]
 
     def constant(self, value: Any, element: int, output: str) -> str:
         """Return the name of a constant of this value, which is added if there is none.
@@ -472,7 +462,7 @@ def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, 
         return ""
     if len(node.input) < 2 or (plain == "Einsum" and len(node.input) != 2):
         return ""
-    squares = [written.square(read) for read in node.input[:2]]
+    squares = [written.add("Mul", (read, read), f"{name}/squares_{place}") for place, read in enumerate(node.input[:2])]
     sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
     last = written.nodes[-1]
     last.domain = node.domain if plain == node.op_type else ""

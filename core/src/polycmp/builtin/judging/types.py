@@ -13,7 +13,7 @@ from polycmp.builtin.judging.structure import static_tensors
 from polycmp.compare import FEWEST_IN_CHANNEL
 from polycmp.graph import RANDOM_OPERATORS, GraphNode, ModelGraph, Rounding, weight_values
 from polycmp.precision import HANDING_ON, UNITS, is_steps, operator_rounding, unit_of
-from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating
+from polycmp.tensors import Feed, TensorMetadata, dtype_name, is_floating, is_size
 
 #: Operators of any domain that round a tensor to steps of a file, and those whose steps follow from its range.
 _STATIC, _DYNAMIC = frozenset({"QuantizeLinear"}), frozenset({"DynamicQuantizeLinear", "DynamicQuantizeMatMul"})
@@ -121,9 +121,8 @@ def samples_vary(graph: ModelGraph, types: TensorMetadata) -> bool:
 
     def is_short(name: str) -> bool:
         shape = types[name].shape
-        dims = [dim for dim in shape or () if isinstance(dim, int)]
-        is_known = shape is not None and len(dims) == len(shape) and min(dims, default=0) >= 0
-        return not is_whole(name) and not (is_known and math.prod(dims) >= FEWEST_IN_CHANNEL)
+        is_long = shape is not None and all(map(is_size, shape)) and math.prod(map(int, shape)) >= FEWEST_IN_CHANNEL
+        return not is_whole(name) and not is_long
 
     for node in graph.nodes:
         is_moved = any(name and name not in static and not is_whole(name) for name in node.inputs)

@@ -33,12 +33,11 @@ class Case:
         moved: Distance of the outputs of the fusing side's own runs, relative; 0 where they agree.
     """
 
-    moved = 0.0
-
     def __init__(self, measured: Measured, whole: WholeModel, before: Judged | None = None) -> None:
         self.measured, self.rows, self.whole, self.setting = measured, measured.rows, whole, whole.setting
         self.probe = self._check_probe() if before is None or before.probe is None else before.probe
         self._is_probed = bool(measured.finals) if before is None else before.is_probed
+        self.moved = 0.0
 
     # --- verdicts
 

@@ -544,28 +544,38 @@ class _Comparison:
         clean = self._is_clean(pair) and self._is_laid_out_alike
         for one, two in zip(pair.candidate, pair.reference, strict=True):
             node, twin = one.node, two.node
-            if one.is_bias or (node.op_type, node.domain) != (twin.op_type, twin.domain):
-                continue
-            settings, twin_settings = one.settings(), two.settings()
-            least = self._least(pair)
-            for name, value in settings.items():
-                if name in twin_settings and not _is_equal(value, twin_settings[name], least):
-                    words = (
-                        f"{name!r} of {node.label} is {_shown(value)}, in the other file {_shown(twin_settings[name])}"
-                        f"{_by_opset(name, node, twin)}"
-                    )
-                    yield Finding(node, pair.tensor, words, clean)
+            if not one.is_bias and (node.op_type, node.domain) == (twin.op_type, twin.domain):
+                yield from self._differing(pair, one, two, one.settings(), accuses=clean)
 
     def _norms(self, pair: _Pair) -> Iterator[Finding]:
         """Yield the number added to a variance where an operator that does more replaces a normalisation."""
         norms = [[step for step in steps if step.kind in _NORMS] for steps in (pair.candidate, pair.reference)]
-        if not pair.wired or [[step.kind for step in one] for one in norms] not in [[[kind]] * 2 for kind in _NORMS]:
-            return
-        (one,), (two,) = norms
-        told, twin_told = (step.settings().get("epsilon") for step in (one, two))
-        if told is not None and twin_told is not None and not _is_equal(told, twin_told, self._least(pair)):
-            words = f"'epsilon' of {one.node.label} is {_shown(told)}, in the other file {_shown(twin_told)}"
-            yield Finding(one.node, pair.tensor, words, accuses=True)
+        kinds = [[step.kind for step in steps] for steps in norms]
+        if pair.wired and len(kinds[0]) == 1 and kinds[0] == kinds[1]:
+            (one,), (two,) = norms
+            told = {name: value for name, value in one.settings().items() if name == "epsilon"}
+            yield from self._differing(pair, one, two, told, accuses=True)
+
+    def _differing(
+        self, pair: _Pair, one: _PartOperator, two: _PartOperator, settings: Mapping[str, Any], *, accuses: bool
+    ) -> Iterator[Finding]:
+        """Yield the settings of an operator that its counterpart has, too, with another value.
+
+        Args:
+            pair: The part.
+            one: The operator.
+            two: Its counterpart.
+            settings: Those of the operator that are compared.
+            accuses: Whether no tool makes such a difference on purpose.
+        """
+        twin_settings, least = two.settings(), self._least(pair)
+        for name, value in settings.items():
+            if name in twin_settings and not _is_equal(value, twin_settings[name], least):
+                words = (
+                    f"{name!r} of {one.node.label} is {_shown(value)}, in the other file {_shown(twin_settings[name])}"
+                    f"{_by_opset(name, one.node, two.node)}"
+                )
+                yield Finding(one.node, pair.tensor, words, accuses)
 
     def _least(self, pair: _Pair) -> float:
         """Return the size up to which a file may make positive numbers larger, lest its type rounds them to 0."""

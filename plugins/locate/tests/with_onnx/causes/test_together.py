@@ -27,26 +27,36 @@ def test_a_fused_operator_that_probing_cures_is_named_and_can_be_avoided(folding
     assert [node.op_type for node in case.graph.node] == ["Pad", "MaxPool"]
 
 
-FUSING = '''
+#: A backend that runs ONNX Runtime, and does something else with what that makes: the class `Runner`.
+BACKEND = """
 from polycmp_onnxrt.runner import OnnxrtRunner
 from polycmp_onnxrt.session import SessionFromOnnx
+{code}
+def make(model, options, *, name):
+    return Runner(SessionFromOnnx(model.load("onnx")), name)
+"""
 
-class Fusing(OnnxrtRunner):
+
+def site_with(tmp_path, name, code):
+    """Return an environment with such a backend."""
+    site = FakeSite(tmp_path / "site")
+    site.plugin(name, runner(name, factory=f"{name}_impl:make"))
+    (site.folder / f"{name}_impl.py").write_text(BACKEND.replace("{code}", code))
+    return site
+
+
+FUSING = '''
+class Runner(OnnxrtRunner):
     """A fusion makes the last output a tenth too large unless a tensor inside is looked at; always one bit is off."""
     def infer_impl(self, feed_dict):
         made = super().infer_impl(feed_dict)
         factor = 1.1 if list(made) == ["y"] and "x" in feed_dict else 1 + 2**-23
         return {name: array * array.dtype.type(factor) for name, array in made.items()}
-
-def make(model, options, *, name):
-    return Fusing(SessionFromOnnx(model.load("onnx")), name)
 '''
 
 
 def test_a_fault_that_hides_from_probes_is_found_though_all_tensors_seen_are_only_rounded(tmp_path):
-    site = FakeSite(tmp_path / "site")
-    site.plugin("fusing", runner("fusing", factory="fusing_impl:make"))
-    (site.folder / "fusing_impl.py").write_text(FUSING)
+    site = site_with(tmp_path, "fusing", FUSING)
     model = faulty_models.chain(tmp_path / "m.onnx", 3)
     words = ("locate", model, "-b", "fusing", "-b", "onnxrt", "--atol", 0, "--rtol", 0, *REPORT)
     done = site.polycmp(*words, cwd=tmp_path)
@@ -55,10 +65,7 @@ def test_a_fault_that_hides_from_probes_is_found_though_all_tensors_seen_are_onl
 
 
 TOO_LARGE = '''
-from polycmp_onnxrt.runner import OnnxrtRunner
-from polycmp_onnxrt.session import SessionFromOnnx
-
-class Fusing(OnnxrtRunner):
+class Runner(OnnxrtRunner):
     """The first product is always a little off; two operators together, unless looked at, are wrong by half."""
     def infer_impl(self, feed_dict):
         made = super().infer_impl(feed_dict)
@@ -67,16 +74,11 @@ class Fusing(OnnxrtRunner):
         if list(made) == ["y"] and "x" in feed_dict:
             made["y"] = made["y"] * made["y"].dtype.type(1.5)
         return made
-
-def make(model, options, *, name):
-    return Fusing(SessionFromOnnx(model.load("onnx")), name)
 '''
 
 
 def test_two_operators_wrong_together_are_named_and_not_a_small_difference_before_them(tmp_path):
-    site = FakeSite(tmp_path / "site")
-    site.plugin("fusing", runner("fusing", factory="fusing_impl:make"))
-    (site.folder / "fusing_impl.py").write_text(TOO_LARGE)
+    site = site_with(tmp_path, "fusing", TOO_LARGE)
     nodes = [
         helper.make_node("MatMul", ["x", "w"], ["h"], name="first"),
         helper.make_node("Relu", ["h"], ["r"], name="relu"),
@@ -93,27 +95,19 @@ def test_two_operators_wrong_together_are_named_and_not_a_small_difference_befor
 
 
 READS_BESIDE = '''
-from polycmp_onnxrt.runner import OnnxrtRunner
-from polycmp_onnxrt.session import SessionFromOnnx
-
 CALLS = []
 
-class Beside(OnnxrtRunner):
+class Runner(OnnxrtRunner):
     """Reads beside its input: at first what is large, then what is less so."""
     def infer_impl(self, feed_dict):
         CALLS.append(None)
         factor = 1e12 if len(CALLS) == 1 else 3.0
         return {name: array * array.dtype.type(factor) for name, array in super().infer_impl(feed_dict).items()}
-
-def make(model, options, *, name):
-    return Beside(SessionFromOnnx(model.load("onnx")), name)
 '''
 
 
 def test_one_operator_whose_runs_differ_is_not_told_to_be_right_by_itself(tmp_path):
-    site = FakeSite(tmp_path / "site")
-    site.plugin("beside", runner("beside", factory="beside_impl:make"))
-    (site.folder / "beside_impl.py").write_text(READS_BESIDE)
+    site = site_with(tmp_path, "beside", READS_BESIDE)
     node = helper.make_node("Relu", ["x"], ["y"], name="only")
     kind = TensorProto.FLOAT
     model = save_graph(tmp_path / "m.onnx", [node], [("x", kind, [4, 8])], [("y", kind, [4, 8])])
