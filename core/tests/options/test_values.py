@@ -7,7 +7,7 @@ import pytest
 from polycmp.errors import UsageError
 from polycmp.options import Key, OptionValues
 from polycmp.options.text import read_plain
-from polycmp.options.values import is_empty_value, parse_shape
+from polycmp.options.values import is_empty_value, is_named, parse_shape, unknown_names
 from polycmp.plan.flags import build_table
 from polycmp.plan.sections import SECTIONS
 from polycmp.plugins import Registry
@@ -58,3 +58,10 @@ def test_values_as_typed():
     assert parse_shape("[1,8]") == (1, 8)
     with pytest.raises(UsageError, match="is not a shape"):
         parse_shape("[1,a]")
+
+
+def test_names_are_told_by_themselves_or_by_a_pattern():
+    assert is_named("x[0]", ["x[0]"])  # a name that reads as a pattern is a name first
+    assert is_named("layer1.bn", ["head", "layer?.*"])
+    assert not is_named("layer1.bn", ["bn", "Layer1.*"])
+    assert unknown_names(["x[0]", "head", "", "layer*"], ["x[0]", "layer1.bn"]) == ["head"]

@@ -13,7 +13,6 @@ import io
 import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from fnmatch import fnmatchcase
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from polycmp.compare.impostor_parts import can_be_asked, why_part_passes
 from polycmp.compare.impostors import MOST, SCALED, Functions, Impostors, constant_like, ignored_by, is_ours, sample_of
 from polycmp.compare.scripted import PairFunction, as_pair_function
 from polycmp.compare.verdicts import DetailedVerdict, OutputComparison, PairComparison
+from polycmp.options.values import is_named
 from polycmp.spec import IMPOSTORS, Verdict
 from polycmp.tensors import dtype_class, to_numpy
 
@@ -37,11 +37,6 @@ _KEPT = 1 << 16
 _ASKED = 4
 #: What is asked beside whole impostors: whether there is any number, and whether each part could have failed.
 _NAN, _PART = "nan", "part"
-
-
-def is_named(name: str, patterns: Iterable[str]) -> bool:
-    """Return whether an output is among those named, each by its name or a pattern such as `present.*`."""
-    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
 
 
 class Watch:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TypeVar
 
 from polycmp.errors import UsageError
-from polycmp.options.values import unknown_names
+from polycmp.options.values import is_named, unknown_names
 from polycmp.tensors import TensorMetadata
 
 T = TypeVar("T")
@@ -26,7 +25,7 @@ def by_names_of(inputs: Iterable[str], values: Mapping[str, T], others: Sequence
     """
     known, renamed = list(inputs), dict(values)
     for name in unknown_names(values, known):
-        targets = [new for part in others for own, new in part.items() if own == name or fnmatchcase(own, name)]
+        targets = [new for part in others for own, new in part.items() if is_named(own, [name])]
         if targets:
             del renamed[name]
         for target in targets:

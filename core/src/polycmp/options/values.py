@@ -319,12 +319,15 @@ def pick(values: Mapping[str, T], name: str, default: T) -> T:
     return values.get("", default)
 
 
+def is_named(name: str, patterns: Iterable[str]) -> bool:
+    """Return whether a name is among those given, each as the name itself or as a pattern (`*`, `?`, `[…]`)."""
+    return any(name == pattern or fnmatchcase(name, pattern) for pattern in patterns)
+
+
 def unknown_names(values: Iterable[str], names_known: Iterable[str]) -> list[str]:
     """Return the names and patterns among `values` that match none of the known names."""
     names = list(names_known)
-    return [
-        name for name in values if name and name not in names and not any(fnmatchcase(item, name) for item in names)
-    ]
+    return [value for value in values if value and not any(is_named(name, [value]) for name in names)]
 
 
 def unique_label(label: str, used: Iterable[str]) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from polycmp_trt.features import has_builder_flag, import_tensorrt
+from polycmp_trt.features import import_tensorrt
 from polycmp_trt.run.context import bare_context, device_memory
 from polycmp_trt.run.runtime import noted_errors
 
@@ -37,7 +37,8 @@ _KERNEL_SPELLINGS = {
     "s1688": "FP32",
 }
 _KERNEL_TYPES = re.compile("[_ ](" + "|".join(_KERNEL_SPELLINGS) + ")")
-_FLAGS = {"FP16": "FP16", "BF16": "BF16", "INT8": "INT8", "FP8": "FP8"}
+#: Flags of the builder that allow a precision. Layers are called so, too, but for TF32, which is their float32.
+_FLAGS = ("FP16", "BF16", "INT8", "FP8", "TF32")
 
 
 @dataclass(frozen=True)
@@ -192,8 +193,8 @@ def report_build(
         size / 2**20,
         device_memory(engine) / 2**20,
     )
-    for name, precision in _FLAGS.items():
-        if counts and precision not in counts and _flag(config, name):
+    for name in allowed_precisions(config):
+        if counts and name not in counts and name != "TF32":
             _LOG.warning(
                 "%s was allowed, but no layer of the engine has it: the builder found other kernels faster%s",
                 name.lower(),
@@ -202,7 +203,7 @@ def report_build(
     return counts
 
 
-def _flag(config: trt.IBuilderConfig, name: str) -> bool:
-    if not has_builder_flag(name):
-        return False
-    return bool(config.get_flag(getattr(import_tensorrt().BuilderFlag, name)))
+def allowed_precisions(config: trt.IBuilderConfig) -> list[str]:
+    """Return the precisions that a configuration allows besides float32, as the builder's flags are called."""
+    members = import_tensorrt().BuilderFlag.__members__
+    return [name for name in _FLAGS if name in members and config.get_flag(members[name])]

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception, did_you_mean
 from polycmp.loader import Loader, immediate, resolve
-from polycmp.options import unknown_names
+from polycmp.options import is_named, unknown_names
 from polycmp_trt.build.network_parts import (
     layer_inputs,
     layer_outputs,
@@ -122,12 +121,12 @@ class ModifyNetworkOutputs(_NetworkLoader):
         markable = markable_tensors(network)
         names = {} if patterns or self.mark_layer_types else dict.fromkeys(present)
         for pattern in patterns:
-            chosen = [pattern] if pattern in known else [name for name in markable if fnmatchcase(name, pattern)]
+            chosen = [pattern] if pattern in known else [name for name in markable if is_named(name, [pattern])]
             names.update(dict.fromkeys(chosen))
         if patterns == ["*"]:
             names.update(dict.fromkeys(present))
         names.update(dict.fromkeys(self._by_type(network)))
-        return {name: None for name in names if not any(fnmatchcase(name, out) for out in self.exclude_outputs or [])}
+        return {name: None for name in names if not is_named(name, self.exclude_outputs or [])}
 
     def _by_type(self, network: trt.INetworkDefinition) -> Iterator[str]:
         kinds = {enum_value("LayerType", kind, "--trt-outputs-by-type") for kind in self.mark_layer_types or ()}
@@ -185,7 +184,7 @@ class SetLayerPrecisions(_NetworkLoader):
             _LOG.warning("no layer %r to set a precision for: %s", name, did_you_mean(name, names))
         for pattern, dtype in self.layer_precisions.items():
             for layer in calculating:
-                if layer.name == pattern or fnmatchcase(layer.name, pattern):
+                if is_named(layer.name, [pattern]):
                     layer.precision = tensorrt_dtype(dtype)
         float32 = import_tensorrt().DataType.FLOAT
         boundary = {tensor.name for tensor in network_outputs(network)}  # --tensor-dtypes sets their types
@@ -241,7 +240,7 @@ class SetTensorDatatypes(_NetworkLoader):
         tensors = _boundary_tensors(network, self.tensor_datatypes, "--tensor-dtypes")
         for pattern, dtype in self.tensor_datatypes.items():
             for name, tensor in tensors.items():
-                if name == pattern or fnmatchcase(name, pattern):
+                if is_named(name, [pattern]):
                     tensor.dtype = tensorrt_dtype(dtype)
 
 
@@ -264,7 +263,7 @@ class SetTensorFormats(_NetworkLoader):
             for item in formats:
                 mask |= 1 << int(enum_value("TensorFormat", item, "--tensor-formats"))
             for name, tensor in tensors.items():
-                if name == pattern or fnmatchcase(name, pattern):
+                if is_named(name, [pattern]):
                     tensor.allowed_formats = mask
 
 
@@ -287,7 +286,7 @@ class MarkDebug(_NetworkLoader):
         for name in unknown_names(self.mark_debug, tensors):
             raise ModelError(f"the network has no tensor {name!r}", whose="trt", why=did_you_mean(name, tensors))
         for name, tensor in tensors.items():
-            if any(name == item or fnmatchcase(name, item) for item in self.mark_debug):
+            if is_named(name, self.mark_debug):
                 network.mark_debug(tensor)
 
 

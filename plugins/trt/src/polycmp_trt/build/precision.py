@@ -23,9 +23,6 @@ __all__ = ["PrecisionPlan", "ReportPrecision", "plan_precision", "report_precisi
 
 _LOG = logging.getLogger("polycmp.trt")
 
-#: Precisions that a model can be given, by the name of the option -> what layers.py calls them.
-LAYER_NAMES = {"fp16": "FP16", "bf16": "BF16", "int8": "INT8", "fp8": "FP8"}
-
 
 @dataclass(frozen=True)
 class PrecisionPlan:
@@ -133,7 +130,7 @@ class ReportPrecision(Loader["trt.ICudaEngine"]):
         engine = resolve(self.engine)
         counts = precisions(engine_layers(engine))
         for name in self.wanted:
-            if counts and LAYER_NAMES[name] not in counts:
+            if counts and name.upper() not in counts:
                 _LOG.warning("%s was asked for, but NO LAYER of the engine has it: layers are %s", name, counts)
         return engine
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass
-from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, NamedTuple
 
 from polycmp.errors import BackendError, UsageError, describe_exception, did_you_mean
-from polycmp.options import parse_named_shapes, pick
+from polycmp.options import is_named, parse_named_shapes, pick, unknown_names
 from polycmp_trt.build.network_parts import network_inputs
 
 if TYPE_CHECKING:
@@ -71,7 +70,7 @@ class Profile(MutableMapping[str, ShapeTuple]):
             default_shape_value: Size of unknown dimensions, and value of shape tensors.
         """
         for tensor in network_inputs(network):
-            if self._key(tensor.name) is not None:
+            if pick(self, tensor.name, None) is not None:
                 continue
             shape = _dims(tensor.shape)
             if tensor.is_shape_tensor:
@@ -104,10 +103,9 @@ class Profile(MutableMapping[str, ShapeTuple]):
         self._check_names([tensor.name for tensor in tensors])
         profile = builder.create_optimization_profile()
         for tensor in tensors:
-            key = self._key(tensor.name)
-            if key is None:
+            bounds = pick(self, tensor.name, None)
+            if bounds is None:
                 continue
-            bounds = self[key]
             _check_bounds(tensor, bounds)
             setter = profile.set_shape_input if tensor.is_shape_tensor else profile.set_shape
             try:
@@ -125,18 +123,12 @@ class Profile(MutableMapping[str, ShapeTuple]):
         return profile
 
     def _check_names(self, names: list[str]) -> None:
-        for key in self:
-            if not any(name == key or fnmatchcase(name, key) for name in names):
-                raise UsageError(
-                    f"the optimization profile names an input {key!r} that the network does not have",
-                    whose="trt",
-                    why=did_you_mean(key, names),
-                )
-
-    def _key(self, name: str) -> str | None:
-        if name in self._shapes:
-            return name
-        return next((key for key in self._shapes if fnmatchcase(name, key)), None)
+        for key in unknown_names(self, names):
+            raise UsageError(
+                f"the optimization profile names an input {key!r} that the network does not have",
+                whose="trt",
+                why=did_you_mean(key, names),
+            )
 
     def copy(self) -> Profile:
         """Return a profile of its own with the same ranges."""
@@ -240,7 +232,7 @@ def _one_profile(kinds: list[dict[str, Shape]], input_shapes: Mapping[str, Shape
             _LOG.warning("input %r: profile %d is incomplete, taken as %s", name, index, _text(bounds))
         profile.add(name, *bounds)
     for name, shape in input_shapes.items():
-        if name not in profile and not any(fnmatchcase(known, name) for known in profile):
+        if not any(is_named(known, [name]) for known in profile):
             profile.add(name, shape, shape, shape)
     return profile
 

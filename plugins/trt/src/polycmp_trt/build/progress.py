@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from polycmp_trt.build.callbacks import guarded, remember_errors
+from polycmp_trt.build.layers import allowed_precisions
 from polycmp_trt.features import import_tensorrt, supports
 
 if TYPE_CHECKING:
@@ -21,8 +22,6 @@ __all__ = ["BuildHistory", "BuildProgress", "history", "progress_monitor", "watc
 _LOG = logging.getLogger("polycmp.trt")
 #: Seconds between two messages; a build that takes less says nothing.
 EVERY = 15.0
-#: Flags that may make the builder try more.
-_FLAGS = ("FP16", "BF16", "INT8", "FP8", "TF32")
 
 
 class BuildHistory:
@@ -66,9 +65,8 @@ def watch_build(network: trt.INetworkDefinition, config: trt.IBuilderConfig) -> 
     phases: dict[str, tuple[int, int]] = {}
     if supports("progress_monitor") and config.progress_monitor is None:
         config.progress_monitor = progress_monitor(phases)
-    members = import_tensorrt().BuilderFlag.__members__
-    allowed = [name.lower() for name in _FLAGS if name in members and config.get_flag(members[name])]
-    return BuildProgress(int(network.num_layers), ", ".join(allowed), phases)
+    kind = ", ".join(allowed_precisions(config)).lower()
+    return BuildProgress(int(network.num_layers), kind, phases)
 
 
 class BuildProgress:

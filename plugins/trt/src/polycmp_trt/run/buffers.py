@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polycmp.errors import BackendError
+from polycmp_onnx.packing import pack, unpack
 from polycmp_trt.features import import_tensorrt, supports
 from polycmp_trt.run.cuda import DeviceBuffer, HostBuffer, driver
-from polycmp_trt.run.layout import Layout, is_packed, numpy_dtype, pack, storage_bytes, unpack
+from polycmp_trt.run.layout import Layout, is_packed, numpy_dtype, storage_bytes
 from polycmp_trt.run.views import DeviceView, is_pinned
 
 if TYPE_CHECKING:
@@ -164,7 +165,7 @@ class Binding:
         if self.packed:
             if self.layout is not None:
                 raise BackendError(f"{self.info.name!r} is 4-bit in a vectorised format", whose="trt")
-            np.copyto(self.raw, pack(array))
+            np.copyto(self.raw, pack(array, 4))
         elif self.layout is not None:
             self.layout.fill(self.raw.view(self.info.dtype), array)
 
@@ -176,7 +177,7 @@ class Binding:
     def result(self) -> np.ndarray[Any, Any]:
         """Return the result as an ordinary array, once the copy is done."""
         if self.packed:
-            return unpack(self.raw, self.shape or (), self.info.dtype)
+            return unpack(self.raw, 4, self.info.dtype, tuple(self.shape or ()))
         if self.layout is not None:
             return self.layout.extract(self.raw.view(self.info.dtype))
         return self.view

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import BackendError, did_you_mean
-from polycmp.tensors import as_dtype, is_low_bit
+from polycmp.tensors import as_dtype
+from polycmp_onnx.packing import BITS
 
 if TYPE_CHECKING:
     import tensorrt as trt
@@ -30,7 +30,6 @@ TYPE_NAMES = {
     "FP4": "float4e2m1",
     "E8M0": "float8e8m0",
 }
-_PACKED = {"int4", "uint4", "float4_e2m1fn"}
 
 
 def numpy_dtype(dtype: trt.DataType) -> np.dtype[Any]:
@@ -73,31 +72,12 @@ def tensorrt_dtype(name: trt.DataType | DTypeLike) -> trt.DataType:
 
 def is_packed(dtype: np.dtype[Any]) -> bool:
     """Return whether two elements of this type share a byte in TensorRT's memory."""
-    return is_low_bit(dtype) and dtype.name in _PACKED
+    return BITS.get(dtype.name) == 4
 
 
 def storage_bytes(count: int, dtype: np.dtype[Any]) -> int:
     """Return the bytes that so many elements take in TensorRT's memory."""
     return (count + 1) // 2 if is_packed(dtype) else count * dtype.itemsize
-
-
-def pack(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Return bytes with two 4-bit elements each, the first one in the low half (ONNX's and TensorRT's order)."""
-    nibbles = np.ascontiguousarray(array).reshape(-1).view(np.uint8) & 0x0F
-    if nibbles.size % 2:
-        nibbles = np.append(nibbles, np.uint8(0))
-    return np.asarray(nibbles[0::2] | (nibbles[1::2] << 4), np.uint8)
-
-
-def unpack(raw: np.ndarray[Any, Any], shape: Sequence[int], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
-    """Return the elements that `pack` put into bytes."""
-    count = int(np.prod(shape, dtype=np.int64))
-    nibbles = np.empty(raw.size * 2, np.uint8)
-    nibbles[0::2], nibbles[1::2] = raw & 0x0F, raw >> 4
-    values = nibbles[:count]
-    if dtype.name == "int4":  # the sign bit of the nibble fills the byte
-        values = ((values ^ 8).astype(np.int16) - 8).astype(np.int8).view(np.uint8)
-    return np.asarray(values.view(dtype).reshape(tuple(shape)))
 
 
 @dataclass(frozen=True)
