@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from polycmp.errors import BackendError, describe_exception
 from polycmp.loader import Loader, resolve
+from polycmp.precision import overflow_remark
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_jax.model import JaxFromScript, JaxModel, import_jax, named_leaves
@@ -101,31 +103,25 @@ class JaxRunner(Runner):
         return dict(zip(names, (value for _, value in values), strict=True)) if names else dict(values)
 
     def _tell_overflow(self, arrays: list[Any], values: list[tuple[str, Any]]) -> None:
-        """Note where numbers are infinite or NaN that float64 makes finite, of finite inputs.
+        """Note where numbers are infinite or NaN that float64 makes finite."""
+        if not self._overflows:
+            remark = overflow_remark(
+                arrays,
+                dict(values),
+                partial(self._in_float64, arrays),
+                "XLA leaves out what it simplifies, as of log(exp(x))",
+            )
+            self._overflows = remark is not None
+            self.notes += [remark] if remark else []
 
-        XLA leaves out steps that it simplifies, so another run may make numbers there, and neither is wrong.
-        """
+    def _in_float64(self, arrays: list[Any]) -> dict[str, Any]:
+        """Return what the function makes in 64 bits."""
         assert self._model is not None
-        lost = {name: ~np.isfinite(value) for name, value in values if value.dtype.kind == "f"}
-        if self._overflows or not any(places.any() for places in lost.values()):
-            return
-        if not all(np.isfinite(array).all() for array in arrays if array.dtype.kind == "f"):
-            return
-        self._overflows = True
-        with suppress(Exception), self._settings(True):  # it is a remark: many a function has no other type
-            wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
-            for name, value in named_leaves(self._jax, self._model.call(*wide), "output"):
-                found, places = np.asarray(value), lost.get(name)
-                if places is None or found.dtype != np.float64 or found.shape != places.shape:
-                    continue
-                beyond = places & np.isfinite(found)
-                if beyond.any():
-                    self.notes.append(
-                        f"a number inside is beyond float32: {beyond.sum()} of {beyond.size} elements of {name!r} are "
-                        f"infinite or NaN here, of which float64 makes {found[beyond][0]:.6g} first; XLA leaves out "
-                        "what it simplifies, as of log(exp(x)), so a run that holds what float64 makes is not wrong"
-                    )
-                    return
+        wide = [array.astype(np.float64) if array.dtype.kind == "f" else array for array in arrays]
+        with self._settings(True):
+            return {
+                name: np.asarray(value) for name, value in named_leaves(self._jax, self._model.call(*wide), "output")
+            }
 
     @contextmanager
     def _settings(self, wide: bool) -> Iterator[None]:

@@ -14,12 +14,13 @@ import numpy as np
 
 from polycmp.errors import ModelError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import Loader
+from polycmp.precision import overflow_remark
 from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
+from polycmp_tf.float64 import in_float64
 from polycmp_tf.functions import frozen, imported, nodes_of
 from polycmp_tf.left_open import find_left_open
 from polycmp_tf.lite import LiteModel, read_part
-from polycmp_tf.overflow import find_overflows
 from polycmp_tf.plugin import Options
 
 #: Node types that no one reads in a graph and that are no outputs all the same.
@@ -71,7 +72,7 @@ class GraphModel:
         keep: Objects that have to live as long as the function.
         left_open: Tells of a feed which results are left open; None where none can be.
         assigned: Variables of a function that assigns some.
-        overflows: Tells of a feed and of what it made where a number inside was beyond float32.
+        in_float64: Makes the outputs of a feed in float64; None where nothing does.
 
     Attributes:
         inputs: Inputs of the function.
@@ -90,11 +91,11 @@ class GraphModel:
         keep: Any = None,
         left_open: Callable[[Mapping[str, Any]], list[str]] | None = None,
         assigned: Sequence[Any] = (),
-        overflows: Callable[[Mapping[str, Any], Mapping[str, Any]], list[str] | None] | None = None,
+        in_float64: Callable[[Mapping[str, Any]], Mapping[str, Any]] | None = None,
     ) -> None:
         self._tf = tf
         self._assigned = assigned
-        self._overflows = overflows
+        self._in_float64 = in_float64
         self._function = function
         self.notes: list[str] = []
         self._left_open = left_open
@@ -124,10 +125,26 @@ class GraphModel:
                 "a file without state cannot"
             )
         self._assigned = ()
-        if self._overflows is not None and (told := self._overflows(feed, outputs)) is not None:
-            self.notes += told
-            self._overflows = None
+        if self._in_float64 is not None:
+            self._tell_overflow(feed, outputs, self._in_float64)
         return outputs
+
+    def _tell_overflow(
+        self,
+        feed: Mapping[str, Any],
+        outputs: Mapping[str, Any],
+        in_float64: Callable[[Mapping[str, Any]], Mapping[str, Any]],
+    ) -> None:
+        """Note once where numbers are infinite or NaN that float64 makes finite."""
+        remark = overflow_remark(
+            map(np.asarray, feed.values()),
+            outputs,
+            partial(in_float64, feed),
+            "XLA leaves out what it simplifies, as of log(exp(x))",
+        )
+        if remark is not None:
+            self.notes += [remark] if remark else []
+            self._in_float64 = None
 
 
 def _assigned_in(concrete: Any) -> Sequence[Any]:
@@ -251,8 +268,8 @@ def _of_concrete(tf: Any, concrete: Any, options: Options, keep: Any) -> GraphMo
 
     called = tf.function(function, jit_compile=True) if options.xla else function
     left_open = find_left_open(tf, concrete) if options.xla else None
-    overflows = partial(find_overflows, tf, concrete)
-    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open, _assigned_in(concrete), overflows)
+    wide = partial(in_float64, tf, concrete)
+    return GraphModel(tf, called, inputs, outputs, concrete.graph, keep, left_open, _assigned_in(concrete), wide)
 
 
 def _metadata(tensors: Mapping[str, Any]) -> TensorMetadata:

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import Loader, resolve
+from polycmp.precision import overflow_remark
 from polycmp.runner import Runner
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
 from polycmp_torch.compiled import compile_arguments, draws, unasked
+from polycmp_torch.float64 import in_float64
 from polycmp_torch.gradients import can_record, gradients_of
 from polycmp_torch.inside import TorchPart
 from polycmp_torch.model import TorchFromOnnx, TorchFromScript, TorchModel, import_torch
 from polycmp_torch.options import Options
-from polycmp_torch.overflow import find_overflows
 from polycmp_torch.unwritten import find_unwritten
 from polycmp_torch.values import OwnedMemory, flatten, is_changed, to_torch
 
@@ -129,12 +131,24 @@ class TorchRunner(Runner):
         self._draws = self._draws or not torch.equal(seeded, self._random_state())
         self._tell_state()
         if not self._overflows and not self._draws:
-            told = find_overflows(torch, self._module, places, keywords, returned)
-            self._overflows = told is not None
-            self.notes += told or []
+            self._tell_overflow(places, keywords, returned)
         memory = OwnedMemory([*feed.values(), *self._weights])
         outputs = {name: self._typed(name, memory.alone(value)) for name, value in self._named(returned)}
         return outputs | {f"{name}.grad": memory.alone(gradient) for name, gradient in gradients.items()}
+
+    def _tell_overflow(self, places: list[Any], keywords: dict[str, Any], returned: list[tuple[str, Any]]) -> None:
+        """Note where numbers are infinite or NaN that float64 makes finite."""
+        kinds = {self._torch.float32, self._torch.float16, self._torch.bfloat16}
+        if all(bool(tensor.isfinite().all()) for _, tensor in returned if tensor.dtype in kinds):
+            return  # asked where the tensors are, which may be another device
+        remark = overflow_remark(
+            map(to_numpy, (*places, *keywords.values())),
+            {name or "output": to_numpy(tensor) for name, tensor in returned},
+            partial(in_float64, self._torch, self._module, places, keywords),
+            "a compiler may leave out such a step, or keep it in a wider type",
+        )
+        self._overflows = remark is not None
+        self.notes += [remark] if remark else []
 
     def _named(self, returned: list[tuple[str, Any]]) -> list[tuple[str, Any]]:
         assert self._model is not None
