@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from collections.abc import Mapping
 
 __all__ = [
     "BESIDE_ONE",
@@ -17,7 +12,6 @@ __all__ = [
     "UNITS",
     "is_steps",
     "operator_rounding",
-    "overflow_remark",
     "unit_of",
 ]
 
@@ -71,50 +65,3 @@ def operator_rounding(unit: float) -> float:
     float32 by all hardware that has them, so only what goes in and comes out is rounded.
     """
     return 4.0 * unit if unit <= UNITS["float32"] else min(unit, _COARSEST)
-
-
-def overflow_remark(
-    inputs: Iterable[NDArray[Any]],
-    outputs: Mapping[str, NDArray[Any]],
-    in_float64: Callable[[], Mapping[str, NDArray[Any]]],
-    difference: str,
-) -> str | None:
-    """Return a remark on the first output with infinities or NaN that float64 makes finite.
-
-    A compiler that leaves out what it simplifies, or keeps it in a wider type, makes a number where a run of operator
-    by operator makes infinity, and neither is wrong.
-
-    Args:
-        inputs: What a model was fed.
-        outputs: What it made, by name.
-        in_float64: Makes its outputs in float64. What it raises is no answer: many a model has no other type.
-        difference: What another backend may do there, as a clause.
-
-    Returns:
-        The remark, empty where float64 makes none of them finite; None if it was not asked, since all outputs are
-        finite or an input is not.
-    """
-    import numpy as np
-
-    lost = {name: ~np.isfinite(array) for name, array in outputs.items() if _is_real(array)}
-    if not any(places.any() for places in lost.values()):
-        return None
-    if not all(np.isfinite(array).all() for array in inputs if _is_real(array)):
-        return None
-    with suppress(Exception):
-        for name, wide in in_float64().items():
-            places = lost.get(name)
-            if places is None or wide.dtype != np.float64 or wide.shape != places.shape:
-                continue
-            beyond = places & np.isfinite(wide)
-            if beyond.any():
-                return (
-                    f"a number inside is beyond {outputs[name].dtype}: {beyond.sum()} of {beyond.size} elements of "
-                    f"{name!r} are infinite or NaN here, of which float64 makes {wide[beyond][0]:.6g} first; "
-                    f"{difference}, so a run that holds what float64 makes is not wrong"
-                )
-    return ""
-
-
-def _is_real(array: NDArray[Any]) -> bool:
-    return array.dtype.kind == "f" or array.dtype.name == "bfloat16"

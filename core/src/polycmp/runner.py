@@ -10,12 +10,22 @@ from typing import Any
 
 from polycmp._arrays import as_torch, checked_outputs, is_torch, read_only, refuses_to_write
 from polycmp._cores import all_cores, sharing_cores, usable_cores
+from polycmp._overflow import overflow_remark
 from polycmp.errors import BackendError, describe_exception
 from polycmp.files import same_folder
 from polycmp.loader import Recorded
 from polycmp.tensors import Feed, TensorMetadata, check_feed
 
-__all__ = ["Runner", "all_cores", "infer", "input_metadata", "sharing_cores", "usable_cores", "version_of"]
+__all__ = [
+    "Runner",
+    "all_cores",
+    "infer",
+    "input_metadata",
+    "overflow_remark",
+    "sharing_cores",
+    "usable_cores",
+    "version_of",
+]
 
 
 class Runner(Recorded):

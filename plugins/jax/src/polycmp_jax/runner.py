@@ -12,8 +12,7 @@ import numpy as np
 
 from polycmp.errors import BackendError, describe_exception
 from polycmp.loader import Loader, resolve
-from polycmp.precision import overflow_remark
-from polycmp.runner import Runner
+from polycmp.runner import Runner, overflow_remark
 from polycmp.tensors import TensorMetadata, to_numpy
 from polycmp_jax.model import JaxFromScript, JaxModel, import_jax, named_leaves
 from polycmp_jax.plugin import Options

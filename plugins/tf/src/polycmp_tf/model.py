@@ -14,7 +14,7 @@ import numpy as np
 
 from polycmp.errors import ModelError, PluginError, UsageError, describe_exception, did_you_mean
 from polycmp.loader import Loader
-from polycmp.precision import overflow_remark
+from polycmp.runner import overflow_remark
 from polycmp.tensors import TensorMetadata
 from polycmp_tf.files import SAVED_MODEL, saved_model_of
 from polycmp_tf.float64 import in_float64

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from polycmp.errors import BackendError, PolycmpError, describe_exception
 from polycmp.loader import Loader, resolve
-from polycmp.precision import overflow_remark
-from polycmp.runner import Runner
+from polycmp.runner import Runner, overflow_remark
 from polycmp.tensors import TensorMetadata, dtype_class, to_numpy
 from polycmp_torch.compiled import compile_arguments, draws, unasked
 from polycmp_torch.float64 import in_float64
