@@ -140,3 +140,57 @@ def test_a_scale_that_leaves_out_few_numbers_is_judged_by_the_outputs(polycmp, t
     )
     assert said.status == status, said.out
     assert ("but the outputs do not show it" in said.out) is (status == 0), said.out
+
+
+CHANNELS, COARSE = 8, 0.29
+
+
+def gated(*, in_codes: bool = False, shifted: float = 0.0) -> onnx.ModelProto:
+    """Return x times a gate, which closes the channel whose numbers are large.
+
+    Args:
+        in_codes: Whether x is in 8 bits, with steps three times as large as these numbers need, and the rest as well.
+        shifted: What is added to all results in codes.
+    """
+    node = helper.make_node
+    gate = np.zeros((1, CHANNELS, 1, 1), np.float32)
+    gate[0, 1:] = 0.45
+    weights = [("gate", gate)]
+    nodes = [node("Relu", ["x"], ["a"], name="a"), node("Mul", ["a", "gate"], ["m"], name="m")]
+    if in_codes:
+        weights += [
+            ("scale", np.float32(COARSE)), ("scale_gate", np.float32(0.45 / 255)), ("scale_m", np.float32(0.004)),
+            ("zero", np.uint8(0)), ("codes_gate", np.rint(gate / (0.45 / 255)).astype(np.uint8)),
+            ("shift", np.float32(shifted)),
+        ]  # fmt: skip
+        ends = ["scale_m", "zero"]
+        nodes[1:] = [
+            node("QuantizeLinear", ["a", "scale", "zero"], ["a_quantized"], name="a_to_codes"),
+            node(
+                "QLinearMul", ["a_quantized", "scale", "zero", "codes_gate", "scale_gate", "zero", *ends],
+                ["m_quantized"], name="m_quant", domain="com.microsoft",
+            ),
+            node("DequantizeLinear", ["m_quantized", *ends], ["m_exact"], name="m_from_codes"),
+            node("Add", ["m_exact", "shift"], ["m"], name="m_shifted"),
+        ]  # fmt: skip
+    nodes.append(node("GlobalAveragePool", ["m"], ["y"], name="y"))
+    shape = [1, CHANNELS, 12, 24]
+    model = graph_model(nodes, [("x", TensorProto.FLOAT, shape)], [("y", TensorProto.FLOAT, None)], weights)
+    model.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    return model
+
+
+@pytest.mark.parametrize(("shifted", "status"), [(0.0, 0), (0.2, 1)])
+def test_steps_that_a_calibration_made_too_coarse_move_a_channel_alike(polycmp, tmp_path, shifted, status):
+    """Numbers of a channel that lie together are rounded to one side: as from a wrong bias, but by less than a step."""
+    rng = np.random.default_rng(3)
+    inputs = rng.uniform(0.0, 1.5, (1, CHANNELS, 12, 24)).astype(np.float32)
+    inputs[0, 0] *= 8.0
+    inputs[0, 7] = 1.07 + 0.06 * rng.standard_normal((12, 24))
+    np.savez(tmp_path / "x.npz", x=inputs)
+    onnx.save(gated(), tmp_path / "old.onnx")
+    onnx.save(gated(in_codes=True, shifted=shifted), tmp_path / "new.onnx")
+    said = polycmp(
+        "locate", "new.onnx", "-b", "onnxrt:name=new", "-b", "onnxrt:name=old,model=old.onnx", "--load-inputs", "x.npz"
+    )
+    assert said.status == status, said.out

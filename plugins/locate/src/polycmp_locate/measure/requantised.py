@@ -23,8 +23,9 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
     """Yield the reference's results for tensors and weights that are rounded to steps.
 
     The steps are the finest that hold each tensor with one scale, on both sides of 0 alike for weights, as quantisers
-    make them: the candidate's own are not trusted. Weights of fewer than 8 bits have steps for each block of them;
-    nothing is yielded where the candidate's operator does not say how large blocks are. All else counts as 8 bits.
+    make them: the candidate's own are not trusted, but for those of what the part reads, which a calibration may have
+    made coarser than these numbers need. Weights of fewer than 8 bits have steps for each block of them; nothing is
+    yielded where the candidate's operator does not say how large blocks are. All else counts as 8 bits.
 
     Args:
         reference: The backend to believe.
@@ -39,7 +40,10 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
         return  # the reference holds codes itself, or they lie further up
     for seed in _DRAWS:
         rng = None if seed is None else np.random.default_rng(seed)
-        feed = {name: _in_steps(to_numpy(array), levels, rng) for name, array in inputs.items()}
+        feed = {
+            name: _in_steps(to_numpy(array), levels, rng, least=node.steps.get(name, 0.0))
+            for name, array in inputs.items()
+        }
         for name, array in weights.items():
             feed[name] = (
                 _in_blocks(array, block, node.unit, rng)
@@ -53,7 +57,7 @@ def requantised(reference: PartitionedRun, node: PartNode, inputs: Mapping[str, 
 
 
 def _in_steps(
-    array: NDArray[Any], levels: float, rng: np.random.Generator | None, *, both: bool = False
+    array: NDArray[Any], levels: float, rng: np.random.Generator | None, *, both: bool = False, least: float = 0.0
 ) -> NDArray[Any]:
     """Return real numbers as multiples of the step that gives so many levels from the smallest to the largest.
 
@@ -62,11 +66,12 @@ def _in_steps(
         levels: Number of steps; 0 is one of them.
         rng: Says which of the two steps around a number becomes it; the nearer one if it is None.
         both: Whether there are as many steps below 0 as above.
+        least: The least size of a step.
     """
     if not is_floating(dtype_of(array)) or not array.size or beside_masks(array, array) is not None:
         return array
     low, high = min(float(array.min()), 0.0), max(float(array.max()), 0.0)
-    step = (2.0 * max(high, -low) if both else high - low) / levels
+    step = max((2.0 * max(high, -low) if both else high - low) / levels, least)
     if not 0.0 < step < np.inf:
         return array
     return (_rounded(array.astype(np.float64) / step, rng) * step).astype(array.dtype)

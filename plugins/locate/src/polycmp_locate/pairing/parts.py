@@ -57,7 +57,8 @@ class PartNode(GraphNode):
         method: Method by which the pair was found.
         uncut: The name under which the reference makes what it cuts to this tensor with an operator of its own; empty
             where the candidate shows that, too.
-        step: The step of the scale to which the candidate rounds the tensor, the largest of several; 0 if it does not.
+        steps: The step of the scale to which the candidate rounds the tensor, and those of what the part reads, by
+            name, each the largest of several; none of what it does not round, or of which that is unknown.
         weights: The weights that the reference's part multiplies or adds and quantisers round, as `weight_name` calls
             them.
         folded: What the candidate's file multiplies slices of these weights by, where it leaves away the operator of
@@ -82,7 +83,7 @@ class PartNode(GraphNode):
     method: str = ""
     uncut: str = ""
     only_candidate: tuple[str, ...] = ()
-    step: float = 0.0
+    steps: Mapping[str, float] = field(default_factory=dict)
     weights: tuple[str, ...] = ()
     folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ def uncut_name(node: GraphNode) -> str:
 
 def last_step(node: GraphNode) -> float:
     """Return the step of the scale to which a part rounds its result; 0 if there is none, or it is unknown."""
-    return node.step if isinstance(node, PartNode) else 0.0
+    return node.steps.get(node.outputs[0], 0.0) if isinstance(node, PartNode) else 0.0
 
 
 def is_calibrated(node: GraphNode) -> bool:
@@ -244,7 +245,7 @@ class _Builder:
             counterpart=match.reference,
             method=match.method,
             only_candidate=only_candidate,
-            step=self.candidate.step_of(match.candidate),
+            steps=self._steps(match.candidate, candidate_part),
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
             weights=tuple(map(weight_name, weights)),
             folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
@@ -258,6 +259,15 @@ class _Builder:
                 if self._is_read_for_values(name, reference_part)
             ),
         )
+
+    def _steps(self, tensor: str, candidate_part: Part) -> dict[str, float]:
+        """Return the steps to which the candidate rounds a tensor and the inputs of its part, as far as known."""
+        step_of, maker = self.candidate.step_of, self.candidate.maker
+        steps = {name: step_of(name) for name in (*candidate_part.inputs, tensor)}
+        for node in (*candidate_part.nodes, *map(maker.get, candidate_part.inputs)):
+            if node is not None and node.op_type == "QuantizeLinear":  # what the reference reads is there before it
+                steps[node.operand(0)] = step_of(node.outputs[0])
+        return {name: step for name, step in steps.items() if step}
 
     def _is_read_for_values(self, name: str, part: Part) -> bool:
         """Return whether the reference's operators read more of a tensor than its shape."""
