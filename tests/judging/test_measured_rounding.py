@@ -537,6 +537,27 @@ def test_nan_that_both_files_make_alike_and_mask_is_no_difference(polycmp, tmp_p
     assert tuple(polycmp(*command[:1], *pair, *command[1:]).status for command in asked) == statuses
 
 
+@pytest.mark.parametrize(("share", "statuses"), [(1e-6, (0, 0, 0)), (0.5, (1, 1, 1))], ids=["healthy", "wrong"])
+def test_infinities_with_which_both_files_mask_are_no_difference(polycmp, tmp_path, share, statuses):
+    """`--mark-all` failed each transformer whose export masks by infinity, as PyTorch's do."""
+    node = helper.make_node
+    nodes = [
+        node("MatMul", ["x", "w"], ["a"], name="a"),
+        node("Where", ["mask", "a", "never"], ["m"], name="m"),
+        node("Softmax", ["m"], ["p"], name="p", axis=-1),
+        node("MatMul", ["p", "v"], ["y"], name="y"),
+    ]
+    mask = np.tril(np.ones((8, 8), bool))
+    for name, factor in (("new.onnx", 1 + share), ("old.onnx", 1.0)):
+        rng = np.random.default_rng(0)
+        w, v = (rng.standard_normal((8, 8)).astype(np.float32) for _ in range(2))
+        held = [("w", w * np.float32(factor)), ("v", v), ("mask", mask), ("never", np.float32(-np.inf))]
+        onnx.save(graph_model(nodes, [("x", FLOAT, [8, 8])], [("y", FLOAT, [8, 8])], held), tmp_path / name)
+    asked = (("run",), ("run", "--mark-all"), ("locate",))
+    pair = ("new.onnx", "old.onnx", "-b", "onnxrt", "--val-range", "[-1,1]")
+    assert tuple(polycmp(*command[:1], *pair, *command[1:]).status for command in asked) == statuses
+
+
 def test_a_shape_that_no_rounding_turns_differs(polycmp, tmp_path):
     """Saved outputs in another layout were undecided: the candidate's own model has another shape than they, too."""
     transposed = helper.make_node("Transpose", ["x"], ["y"], perm=[0, 2, 3, 1])

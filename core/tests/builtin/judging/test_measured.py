@@ -147,12 +147,19 @@ def test_inside_a_model_what_rounding_may_explain_passes():
 # --- NaN, infinity and whole numbers
 
 
-def test_nan_is_no_rounding_in_an_output_and_equal_inside():
+@pytest.mark.parametrize("lost", [math.nan, math.inf, -math.inf])
+def test_nan_and_infinity_are_no_rounding_in_an_output_and_equal_inside(lost):
     holes = Y.copy()
-    holes[0, :3] = math.nan
+    holes[0, :3] = lost
     assert not judged(holes, holes.copy(), Source(share=1e-3)).passed
     assert judged(holes, holes.copy(), Source(share=1e-3, inner=True)).passed
     assert not judged(holes, Y, Source(share=1e-3, inner=True)).passed
+
+
+def test_infinities_of_both_signs_differ_inside_too():
+    one, other = Y.copy(), Y.copy()
+    one[0, 0], other[0, 0] = math.inf, -math.inf
+    assert not judged(one, other, Source(share=1e-3, inner=True)).passed
 
 
 def test_numbers_that_rounding_loses_are_not_judged():

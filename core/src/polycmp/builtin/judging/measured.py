@@ -107,10 +107,11 @@ class MeasuredJudge(OutputJudge):
         judging = self.of_output(output)
         if judging is not self:
             return judging.judge(candidate, reference, output)
-        if self.options.nan == "differ" and self.rounding.is_inner(output):
-            # What both networks make NaN of alike, and no output shows, is no difference between them.
-            within = replace(self, options=replace(self.options, nan="equal"))
-            return within.judge(candidate, reference, output)
+        nan = "equal" if self.options.nan == "differ" else self.options.nan
+        alike = replace(self.options, nan=nan, infinities_compare_equal=True)
+        if self.options != alike and self.rounding.is_inner(output):
+            # What both networks make NaN or infinite alike, as masks are, and no output shows, is no difference.
+            return replace(self, options=alike).judge(candidate, reference, output)
         is_real = {dtype_class(candidate.dtype), dtype_class(reference.dtype)} <= {"float", "complex"}
         if (
             candidate.shape != reference.shape
