@@ -10,8 +10,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -171,6 +171,21 @@ def graded(said: Said, out: str) -> Said:
     """
     grade, why = _grade(said, out)
     return Said(said.model, said.command, said.words, said.status, said.sentence, said.truth, grade, why)
+
+
+def without_contradictions(said: Sequence[Said]) -> list[Said]:
+    """Return what was said of a model, wrong where looking inside fails what `run` and `locate` say is right.
+
+    Args:
+        said: What each command said, graded by itself.
+    """
+    passed = {item.command for item in said if item.status == 0}
+    return [
+        replace(item, grade="wrong", why="`run` and `locate` pass it")
+        if item.command == "run --mark-all" and item.status == 1 and {"run", "locate"} <= passed
+        else item
+        for item in said
+    ]
 
 
 def _grade(said: Said, out: str) -> tuple[str, str]:
