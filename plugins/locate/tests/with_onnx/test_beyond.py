@@ -97,3 +97,35 @@ def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alon
     assert (status, found["words"]) == (1, "beyond rounding")
     assert "optimising rewrites MatMul 'product' (Weights), and is right where it does not" in found["sentence"]
     assert found["sentence"].endswith("workaround: -b optimising:skip=Weights")
+
+
+@pytest.mark.parametrize(("zero", "status"), [(0, 0), (51, 1)], ids=["whole range", "a fifth cut off"])
+def test_looking_inside_says_what_all_tensors_marked_say(located, polycmp, tmp_path, zero, status):
+    """An operator that rounds to steps may leave out a few numbers; by how much is judged as any tensor is."""
+    random = np.random.default_rng(5)
+    x = random.uniform(0.0, 2.0, (4, 100)).astype(np.float32)
+    x[0, :5] = (2.3, 2.5, 2.7, 2.7, 2.7665)
+    np.savez(tmp_path / "x.npz", x=x)
+    w = (random.standard_normal((100, 8)) / 10).astype(np.float32)
+    step, step_w, step_y = (np.float32(largest) for largest in (2.7665 / 255, np.abs(w).max() / 127, 8.0 / 255))
+    relu, shapes = helper.make_node("Relu", ["x"], ["a"], name="a"), ([("x", FLOAT, [4, 100])], [("y", FLOAT, [4, 8])])
+    product = helper.make_node("MatMul", ["a", "w"], ["y"], name="product")
+    onnx.save(graph_model([relu, product], *shapes, [("w", w)]), tmp_path / "old.onnx")
+    steps, ends = ["step", "zero"], ["step_y", "zero_y"]
+    quantised = [
+        helper.make_node("QuantizeLinear", ["a", *steps], ["a_quantized"], name="quantize"),
+        helper.make_node(
+            "QLinearMatMul",
+            ["a_quantized", *steps, "codes", "step_w", "zero_w", *ends],
+            ["y_codes"],
+            name="product",
+        ),
+        helper.make_node("DequantizeLinear", ["y_codes", *ends], ["y"], name="dequantize"),
+    ]
+    held = [("step", step), ("zero", np.uint8(zero)), ("step_w", step_w), ("zero_w", np.int8(0)), ("step_y", step_y)]
+    held += [("zero_y", np.uint8(128)), ("codes", np.rint(w / step_w).astype(np.int8))]
+    onnx.save(graph_model([relu, *quantised], *shapes, held), tmp_path / "new.onnx")
+    new, old, inputs = tmp_path / "new.onnx", tmp_path / "old.onnx", ["--load-inputs", tmp_path / "x.npz"]
+    words = ["run", new, "-b", "onnxrt", "-b", f"onnxrt:name=old,model={old}", "--mark-all", *inputs]
+    assert polycmp(*words).status == status
+    assert located(new, old, *inputs)[0] == status

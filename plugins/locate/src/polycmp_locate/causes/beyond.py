@@ -8,7 +8,7 @@ seen in an operator alone nor removed by probes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from polycmp.tensors import Feed, to_numpy
@@ -67,8 +67,10 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     is_open = judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted)
     if not is_open:
         return judged
-    beyond = None if equalised else _first_beyond(judged, whole.setting, whole.feed, windows)
-    beyond = beyond or _output_beyond(judged)
+    inside = [] if equalised else list(_inside_beyond(judged, whole.setting, whole.feed, windows))
+    # Where errors come together, operators are right by themselves: an output that shows them says more.
+    unexplained = (item for item in inside if not is_right_alone(item.row))
+    beyond = next(unexplained, None) or _output_beyond(judged) or next(iter(inside), None)
     if beyond is None:
         return judged
     fused = _rewritten(whole) if beyond.is_output else None
@@ -87,14 +89,17 @@ def _output_beyond(judged: Judged) -> Beyond | None:
     return None if off is None else Beyond(rows[off.output], off.reason, is_output=True)
 
 
-def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Beyond | None:
-    """Return the first tensor inside the model that is off by more than rounding explains."""
+def _inside_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterable[SweptWindow]) -> Iterator[Beyond]:
+    """Yield the tensors inside the model that are off by more than rounding explains.
+
+    They end with the first whose operator was not measured by itself, or is not right.
+    """
     rounding, outputs = setting.inner_rounding, {item.output for item in judged.finals}  # those are judged already
     harmless = {row.tensor for row, _ in judged.absorbed}
     rows = {
         row.tensor: row
         for row in judged.rows
-        if row.unit and needs_explaining(row) and row.tensor not in outputs | harmless and not is_right_alone(row)
+        if row.unit and needs_explaining(row) and row.tensor not in outputs | harmless
     }
     for window in windows if rows and rounding is not None else ():
         names = [name for name in window.rows if name in rows]
@@ -104,5 +109,6 @@ def _first_beyond(judged: Judged, setting: Setting, feed: Feed, windows: Iterabl
         for name in names:
             verdict = compare(to_numpy(window.candidate[name]), to_numpy(window.reference[name]), output=name)
             if not verdict.passed and not verdict.inconclusive:
-                return Beyond(rows[name], verdict.reason)
-    return None
+                yield Beyond(rows[name], verdict.reason)
+                if not is_right_alone(rows[name]):
+                    return
