@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 import pytest
 
-from truth.packages.commands import Said, graded, sentence_of, without_contradictions
+from truth.packages.commands import Said, graded, graded_together, sentence_of
 from truth.packages.facts import inside
 
 
@@ -60,7 +60,7 @@ def test_looking_inside_may_not_fail_what_run_and_locate_pass(inside, located, g
         Said("m", command, (), status, "")
         for command, status in (("run", 0), ("run --mark-all", inside), ("locate", located))
     ]
-    assert without_contradictions(said)[1].grade == grade
+    assert graded_together(said)[1].grade == grade
 
 
 def test_infinities_on_both_sides_are_no_difference_inside(tmp_path):

@@ -14,7 +14,7 @@ from datetime import date
 from importlib.metadata import version
 from pathlib import Path
 
-from truth.packages.commands import Model, Said, graded, without_contradictions, written
+from truth.packages.commands import Model, Said, graded, graded_together, written
 from truth.packages.fetching import Shipped, fetch
 
 HERE = Path(__file__).parent
@@ -38,13 +38,13 @@ def main() -> int:
         kept = place / "said.json"
         if kept.exists() and not options.again:
             before = [Said(**{**item, "words": tuple(item["words"])}) for item in json.loads(kept.read_text())]
-            return without_contradictions([graded(item, written(place, item.command).read_text()) for item in before])
+            return graded_together([graded(item, written(place, item.command).read_text()) for item in before])
         if options.table:
             return []
         print(shipped.name, flush=True)
         said = list(Model(shipped, place, options.limit).all())
         kept.write_text(json.dumps([asdict(item) for item in said]))
-        return without_contradictions(said)
+        return graded_together(said)
 
     with ThreadPoolExecutor(options.processes) as pool:
         found = [said for items in pool.map(work, models) for said in items]

@@ -173,8 +173,8 @@ def graded(said: Said, out: str) -> Said:
     return Said(said.model, said.command, said.words, said.status, said.sentence, said.truth, grade, why)
 
 
-def without_contradictions(said: Sequence[Said]) -> list[Said]:
-    """Return what was said of a model, wrong where looking inside fails what `run` and `locate` say is right.
+def graded_together(said: Sequence[Said]) -> list[Said]:
+    """Return what was said of a model; `run --mark-all` is wrong where it fails what `run` and `locate` pass.
 
     Args:
         said: What each command said, graded by itself.

@@ -327,7 +327,9 @@ def is_named(name: str, patterns: Iterable[str]) -> bool:
 def unknown_names(values: Iterable[str], names_known: Iterable[str]) -> list[str]:
     """Return the names and patterns among `values` that match none of the known names."""
     names = list(names_known)
-    return [value for value in values if value and not any(is_named(name, [value]) for name in names)]
+    return [
+        name for name in values if name and name not in names and not any(fnmatchcase(item, name) for item in names)
+    ]
 
 
 def unique_label(label: str, used: Iterable[str]) -> str:

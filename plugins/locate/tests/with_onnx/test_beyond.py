@@ -107,7 +107,7 @@ def test_looking_inside_says_what_all_tensors_marked_say(located, polycmp, tmp_p
     x[0, :5] = (2.3, 2.5, 2.7, 2.7, 2.7665)
     np.savez(tmp_path / "x.npz", x=x)
     w = (random.standard_normal((100, 8)) / 10).astype(np.float32)
-    step, step_w, step_y = (np.float32(largest) for largest in (2.7665 / 255, np.abs(w).max() / 127, 8.0 / 255))
+    step, step_w, step_y = (np.float32(size) for size in (2.7665 / 255, np.abs(w).max() / 127, 8.0 / 255))
     relu, shapes = helper.make_node("Relu", ["x"], ["a"], name="a"), ([("x", FLOAT, [4, 100])], [("y", FLOAT, [4, 8])])
     product = helper.make_node("MatMul", ["a", "w"], ["y"], name="product")
     onnx.save(graph_model([relu, product], *shapes, [("w", w)]), tmp_path / "old.onnx")

@@ -149,7 +149,7 @@ def gated(*, in_codes: bool = False, shifted: float = 0.0) -> onnx.ModelProto:
     """Return x times a gate, which closes the channel whose numbers are large.
 
     Args:
-        in_codes: Whether x is in 8 bits, with steps three times as large as these numbers need, and the rest as well.
+        in_codes: Whether x is in 8 bits, with steps six times as large as these numbers need, and the rest as well.
         shifted: What is added to all results in codes.
     """
     node = helper.make_node

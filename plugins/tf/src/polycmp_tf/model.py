@@ -126,25 +126,16 @@ class GraphModel:
             )
         self._assigned = ()
         if self._in_float64 is not None:
-            self._tell_overflow(feed, outputs, self._in_float64)
+            remark = overflow_remark(
+                map(np.asarray, feed.values()),
+                outputs,
+                partial(self._in_float64, feed),
+                "XLA leaves out what it simplifies, as of log(exp(x))",
+            )
+            if remark is not None:  # it has been asked
+                self.notes += [remark] if remark else []
+                self._in_float64 = None
         return outputs
-
-    def _tell_overflow(
-        self,
-        feed: Mapping[str, Any],
-        outputs: Mapping[str, Any],
-        in_float64: Callable[[Mapping[str, Any]], Mapping[str, Any]],
-    ) -> None:
-        """Note once where numbers are infinite or NaN that float64 makes finite."""
-        remark = overflow_remark(
-            map(np.asarray, feed.values()),
-            outputs,
-            partial(in_float64, feed),
-            "XLA leaves out what it simplifies, as of log(exp(x))",
-        )
-        if remark is not None:
-            self.notes += [remark] if remark else []
-            self._in_float64 = None
 
 
 def _assigned_in(concrete: Any) -> Sequence[Any]:

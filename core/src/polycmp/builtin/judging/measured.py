@@ -107,11 +107,12 @@ class MeasuredJudge(OutputJudge):
         judging = self.of_output(output)
         if judging is not self:
             return judging.judge(candidate, reference, output)
-        nan = "equal" if self.options.nan == "differ" else self.options.nan
-        alike = replace(self.options, nan=nan, infinities_compare_equal=True)
-        if self.options != alike and self.rounding.is_inner(output):
+        if self.rounding.is_inner(output):
             # What both networks make NaN or infinite alike, as masks are, and no output shows, is no difference.
-            return replace(self, options=alike).judge(candidate, reference, output)
+            nan = "equal" if self.options.nan == "differ" else self.options.nan
+            inner_options = replace(self.options, nan=nan, infinities_compare_equal=True)
+            if inner_options != self.options:
+                return replace(self, options=inner_options).judge(candidate, reference, output)
         is_real = {dtype_class(candidate.dtype), dtype_class(reference.dtype)} <= {"float", "complex"}
         if (
             candidate.shape != reference.shape

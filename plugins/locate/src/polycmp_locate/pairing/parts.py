@@ -266,7 +266,8 @@ class _Builder:
         steps = {name: step_of(name) for name in (*candidate_part.inputs, tensor)}
         for node in (*candidate_part.nodes, *map(maker.get, candidate_part.inputs)):
             if node is not None and node.op_type == "QuantizeLinear":  # what the reference reads is there before it
-                steps[node.operand(0)] = step_of(node.outputs[0])
+                read = node.operand(0)
+                steps[read] = max(steps.get(read, 0.0), step_of(node.outputs[0]))
         return {name: step for name, step in steps.items() if step}
 
     def _is_read_for_values(self, name: str, part: Part) -> bool:
