@@ -72,6 +72,11 @@ def dead(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def half_larger(array: np.ndarray) -> np.ndarray:
+    array[: len(array) // 2] *= np.float32(1.3)
+    return array
+
+
 FAULTS: dict[str, tuple[Change, str]] = {
     "1.003 times": (constant("q.w", lambda w: w * np.float32(1.003)), "'q.w'"),
     "1.01 times": (constant("d.w", lambda w: w * np.float32(1.01)), "'d.w'"),
@@ -80,6 +85,7 @@ FAULTS: dict[str, tuple[Change, str]] = {
     "transposed": (constant("q.w", lambda w: w.T), "'q.w'"),
     "another order": (constant("d.b", lambda w: w[::-1]), "'d.b'"),
     "a dead channel": (constant("d.w", dead), "'d.w'"),
+    "channels that nothing divides again": (constant("d.w", half_larger), "'d.w'"),
     "zeros": (constant("q.b", np.zeros_like), "'q.b'"),
     "no bias": (without_bias, "'d.b'"),
     "no sum": (without("q"), "'q'"),
@@ -225,7 +231,11 @@ def test_a_fault_that_no_tool_makes_is_named(source, tmp_path, fault, after):
 
 
 @pytest.mark.parametrize(
-    ("fault", "name"), [("1.01 times", "d.w"), ("a dead channel", "d.w"), ("zeros", "q.b"), ("transposed", "q.w")]
+    ("fault", "name"),
+    [
+        ("1.01 times", "d.w"), ("a dead channel", "d.w"), ("zeros", "q.b"), ("transposed", "q.w"),
+        ("channels that nothing divides again", "d.w"),
+    ],
 )
 @pytest.mark.parametrize("per_channel", [False, True])
 def test_a_fault_that_steps_do_not_hide_is_named_in_eight_bits(source, tmp_path, fault, name, per_channel):

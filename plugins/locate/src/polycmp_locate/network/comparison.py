@@ -353,12 +353,14 @@ class _Comparison:
         off = [item for pair in self.pairs.values() for item in self._constants(pair)]
         beyond = [item for item in off if item.deviation.kind != STEP]
         again = len(beyond) >= _TRAINED_AGAIN and 2 * len(beyond) > self.compared
-        scaled = sum(item.deviation.kind == SCALED_SLICES for item in off) + _smoothed_norms(beyond)
+        covered, is_whole = self._coverage()
+        # What undoes the factors of one constant would be another one that deviates, or an operator that scales.
+        is_undone = len(beyond) > 1 or covered[0] < covered[1] or self._is_scaling_moved
+        scaled = sum(item.deviation.kind == SCALED_SLICES for item in off) + _smoothed_norms(beyond) if is_undone else 0
         findings = [self._judged(item, beyond, again=again, scaled=bool(scaled)) for item in off]
         for pair in self.pairs.values():
             findings += self._settings(pair) if pair.is_same else [*self._operators(pair), *self._norms(pair)]
         findings.sort(key=lambda item: self.place.get(item.tensor, -1))
-        covered, is_whole = self._coverage()
         is_same = is_whole and all(item.deviation.kind == STEP for item in off) and len(findings) == len(off)
         return NetworkComparison(tuple(findings), self.compared, len(beyond), again, scaled, covered, is_same)
 
@@ -483,6 +485,8 @@ class _Comparison:
             accuses = False
         elif accuses and kind == EMPTIED:
             accuses = not self._has_full_bias(item.step)
+        elif kind == SCALED_SLICES:
+            accuses = item.is_clean and not again and not scaled
         elif accuses and kind == FACTOR:
             accuses = not self._is_moved_factor(item, beyond)
         elif accuses and kind == OTHER:
@@ -503,14 +507,19 @@ class _Comparison:
     def _is_moved_factor(self, item: _Off, beyond: Sequence[_Off]) -> bool:
         """Return whether an operator that scales was taken out or put in, or another constant has the inverse."""
         factor = item.deviation.factor
-        if self._scaling(self.candidate) != self._scaling(self.reference):
+        if self._is_scaling_moved:
             return True
         others = [one.deviation.factor for one in beyond if one is not item and one.deviation.kind == FACTOR]
         return any(math.isclose(one * factor, 1.0, rel_tol=_SETTING) for one in others)
 
-    @staticmethod
-    def _scaling(side: ModelSide) -> Counter[str]:
-        return Counter(kind for node in side.nodes if (kind := side.kind(node)) in _SCALING)
+    @cached_property
+    def _is_scaling_moved(self) -> bool:
+        """Whether an operator that scales was taken out or put in."""
+        candidate, reference = (
+            Counter(kind for node in side.nodes if (kind := side.kind(node)) in _SCALING)
+            for side in (self.candidate, self.reference)
+        )
+        return candidate != reference
 
     @staticmethod
     def _is_swapped(item: _Off, beyond: Sequence[_Off]) -> bool:
