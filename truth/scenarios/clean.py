@@ -83,7 +83,7 @@ _HARD = [
     _hard("remainder", hard.remainder),
     _hard("two outputs", hard.two_outputs),
     _hard("two outputs, unoptimised", hard.two_outputs, reference="onnxrt:optimization=off"),
-    _hard("kept digits", hard.kept_digits),
+    _hard("kept digits", hard.kept_digits, Expect(("undecided",), exit=3)),  # its outputs are, in `run`, too
     _hard("kept digits, unoptimised", hard.kept_digits, reference="onnxrt:optimization=off"),
     _hard("chaotic, a constant a unit of float32 off", hard.chaotic, reference="good", changes=(_a_unit_more,)),
     _hard(

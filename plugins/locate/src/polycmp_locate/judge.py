@@ -39,6 +39,8 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
 def look_again(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:
     """Return a verdict that accuses no operator, or the one that a second look at the tensors leads to.
 
+    Where that names nothing, an output that is undecided stays so, as `polycmp run` says of it.
+
     Args:
         judged: The verdict.
         whole: The whole model, and trials with it.
@@ -46,7 +48,9 @@ def look_again(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]
     """
     for rule in SECOND_LOOKS:
         judged = rule.ask(judged, whole, windows)
-    return judged
+    is_open = any(item.inconclusive for item in judged.finals)
+    names_nothing = judged.verdict == WITHIN_ROUNDING and judged.turning is None
+    return replace(judged, verdict=UNDECIDED) if is_open and names_nothing else judged
 
 
 def _judge_few(measured: Measured, whole: WholeModel) -> Judged:

@@ -373,10 +373,10 @@ def _undecided(located: Located) -> str:
     row, probe = located.judged.turning, located.judged.seen_probe
     error = f"{probe.error:.2g} relative" if probe is not None else "more than rounding explains"
     if row is None and probe is not None and not probe.trusted:
+        differ = f"are off by {error}, or" if math.isfinite(probe.error) else "differ, and are off"
         return (
-            f"{UNDECIDED}: the outputs are off by {error}, or by {probe.probed_error:.2g} when looking inside the "
-            "model, where every operator in question is right by itself; what the backend does otherwise cannot be "
-            "seen"
+            f"{UNDECIDED}: the outputs {differ} by {probe.probed_error:.2g} when looking inside the model, where "
+            "every operator in question is right by itself; what the backend does otherwise cannot be seen"
         )
     if row is None:
         summed = worst_steps(located)
