@@ -146,7 +146,6 @@ LIMITS = tuple(
         (f"{_LOCATE}.network.deviation", "_NOTHING", "share of the largest number of a slice that holds nothing"),
         (f"{_LOCATE}.pairing.matching", "_DEPTH", "operators around a tensor that tell it from others"),
         (f"{_LOCATE}.report.summed", "_MIN_ERROR", "error of outputs that is worth a word on the worst part"),
-        (f"{_LOCATE}.report.words", "_COVERED_SHARE", "share of an error that a cause has to cover"),
         (f"{_LOCATE}.report.words", "_CLIPPED_SHARE", "share of numbers at the ends of a range"),
         (f"{_LOCATE}.rounding.figures", "_EXPLAINED", "share of a row's error that the row explains"),
         (f"{_LOCATE}.rounding.figures", "_ENOUGH", "numbers that make up a row"),

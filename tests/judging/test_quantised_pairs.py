@@ -159,6 +159,45 @@ def test_elements_that_are_off_in_the_middle_of_a_range_were_not_clipped():
     assert step_error(off, exact, 2.0**-6).at_ends == 0.0
 
 
+def test_one_clipped_number_tells_nothing_of_the_scale():
+    exact = np.linspace(-1, 1, 64, dtype=np.float32)
+    exact[0] = -1.5
+    error = step_error(np.clip(exact, -1.1, 1.1), exact, 2.0**-6)
+    assert error.gain == pytest.approx(1.0)
+    assert error.is_only_clipped
+    assert not error.is_rounding
+    assert step_error(np.clip(exact * 0.9, -1.1, 1.1), exact, 2.0**-6).is_scaled
+
+
+def clipped_once(path: Path, covered: float | None = None) -> Path:
+    """x -> MatMul -> h -> Softplus -> y, and steps for h that cover a share of its largest number if one is given."""
+    rng = np.random.default_rng(7)
+    weights = rng.standard_normal((converted.WIDTH, 64)).astype(np.float32)
+    x = np.random.default_rng(5).standard_normal((2, 5, converted.WIDTH)).astype(np.float32)
+    largest = float(np.abs(x @ weights).max())
+    nodes = [helper.make_node("MatMul", ["x", "w"], ["h"], name="product")]
+    held = [("w", weights)]
+    if covered is not None:
+        held += [("step", np.float32(covered * largest / 127)), ("zero", np.int8(0))]
+        nodes += [
+            helper.make_node("QuantizeLinear", ["h", "step", "zero"], ["codes"], name="codes"),
+            helper.make_node("DequantizeLinear", ["codes", "step", "zero"], ["rounded"], name="rounded"),
+        ]
+    last = "h" if covered is None else "rounded"
+    nodes.append(helper.make_node("Softplus", [last], ["y"], name="softplus"))
+    onnx.save(graph_model(nodes, [("x", FLOAT, [2, 5, converted.WIDTH])], [("y", FLOAT, [2, 5, 64])], held), path)
+    return path
+
+
+def test_a_single_clipped_number_that_the_outputs_show_is_named(against, tmp_path):
+    good = clipped_once(tmp_path / "good.onnx")
+    made = clipped_once(tmp_path / "int8.onnx", covered=0.8)
+    assert against("run", made, good)[0].status == 1
+    done, found = against("locate", made, good)
+    assert done.status == 1, found["sentence"]
+    assert "'rounded' computes 'rounded': its scale covers" in found["sentence"]
+
+
 # --- activations that the quantiser leaves to the range of the codes
 
 

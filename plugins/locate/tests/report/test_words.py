@@ -7,26 +7,19 @@ import math
 import pytest
 from located_rows import alone, part, row
 
-from polycmp_locate.report.words import _covers_less, notes_of, sentence
+from polycmp_locate.report.words import notes_of, sentence
 from polycmp_locate.rounding.figures import Figures
 from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.values.judged import UNDECIDED, WRONG, Judged, Probe
 from polycmp_locate.values.located import Located
 
 
-@pytest.mark.parametrize(
-    ("high", "at_ends", "told"),
-    [
-        (math.nextafter(0.95, 0.0), 0.6, True),
-        (0.95, 0.6, False),
-        (0.5, 0.5, False),
-        (0.5, math.nextafter(0.5, 1.0), True),
-    ],
-)
-def test_a_scale_covers_less_than_the_values_where_they_lie_at_its_ends(high, at_ends, told):
-    row = part(reference=Figures(-1.0, 1.0, count=4))
-    steps = StepError(gain=1.0, beyond=0.1, unexplained=0.1, largest=0.1, low=-1.0, high=high, at_ends=at_ends)
-    assert _covers_less(row, steps) is told
+@pytest.mark.parametrize(("at_ends", "told"), [(0.5, False), (math.nextafter(0.5, 1.0), True)])
+def test_a_scale_is_said_to_clip_where_most_of_what_is_off_lies_at_its_ends(at_ends, told):
+    steps = StepError(gain=1.0, beyond=0.1, unexplained=0.1, largest=0.1, low=-1.0, high=0.5, at_ends=at_ends)
+    bad = part(reference=Figures(-1.0, 1.0, count=4), standalone=alone(1.0, steps=steps))
+    text = sentence(Located("mine", "other", Judged(verdict=WRONG, first_bad=bad)))
+    assert ("its scale covers -1 to 0.5" in text) is told, text
 
 
 @pytest.mark.parametrize(("count", "said"), [(2, ""), (3, "so is 1 more operator"), (4, "so are 2 more operators")])

@@ -47,8 +47,15 @@ class Beyond:
             return f"{BEYOND}: no operator is wrong by itself; of {tensor!r}, the output of {node}: {self.why}"
         return (
             f"{BEYOND}: {tensor!r}, the output of {node}, is the first tensor with a larger error than rounding was "
-            f"measured to cause, although no operator by itself has one: {self.why}"
+            f"measured to cause{self._own()}{judged.even_so}"
         )
+
+    def _own(self) -> str:
+        """Say what the tensor's operator does by itself: it clips, or it is right."""
+        steps = self.row.standalone.steps if self.row.standalone is not None else None
+        if steps is not None and steps.is_only_clipped and self.row.reference is not None:
+            return f": {steps.clipping(self.row.reference.low, self.row.reference.high)}"
+        return f", although no operator by itself has one: {self.why}"
 
 
 def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:

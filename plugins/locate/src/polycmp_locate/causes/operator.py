@@ -49,7 +49,8 @@ class Evidence:
         failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
         finals: The names of the model's outputs.
         beyond: Those that are off by more than rounding explains.
-        leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
+        leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names; None if
+            no trial can be made.
         equalised: The tensors that one file holds multiplied by a factor for each channel, as their readers expect.
         judged_whole: The outputs of a saved run of which no tensor on the way is known: the judge has measured what
             rounding does between them and the model's inputs.
@@ -58,9 +59,9 @@ class Evidence:
     rows: Sequence[Row]
     flow: Flow
     failing: Mapping[str, float]
-    beyond: Collection[str]
+    beyond: Set[str]
     finals: frozenset[str] = frozenset()
-    leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
+    leads: Callable[[Row, Set[str]], bool | None] = lambda row, outputs: True
     equalised: Collection[str] = ()
     judged_whole: Collection[str] = ()
 
@@ -159,7 +160,7 @@ class _Blame:
         reached, equalised = self._reached_outputs(row), self.evidence.equalised
         if equalised and not self.evidence.beyond:
             return False  # what is multiplied, and is multiplied out behind, differs on the way
-        if row.tensor in equalised and not (reached and self.evidence.leads(row, reached)):
+        if row.tensor in equalised and not (reached and self.evidence.leads(row, reached) is not False):
             return False
         if not reached:
             error = row.standalone.steps if row.standalone is not None else None
@@ -171,14 +172,14 @@ class _Blame:
                 self.harmless.append(row)
             return False
         if row.standalone is not None and row.standalone.steps is not None:
-            if row.standalone.steps.is_only_clipped and reached.isdisjoint(self.evidence.beyond):
-                self.harmless.append(row)
+            if row.standalone.steps.is_only_clipped:
+                self.harmless.append(row)  # until an output that nothing else explains asks for it
                 return False
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
         error_alone = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
         final = max(self.evidence.failing[name] for name in reached)
-        if is_obvious(max(error_alone, in_place), final) or self.evidence.leads(row, reached):
+        if is_obvious(max(error_alone, in_place), final) or self.evidence.leads(row, reached) is not False:
             return True
         if self.outdone is None and is_refuted(row):
             self.outdone = row  # a decision behind it goes otherwise by rounding, too, and hides what it does
@@ -254,6 +255,10 @@ class _Blame:
             return self._finish(both, both, NOT_FINITE)
         if self.outdone is not None:
             return self._blame(self.outdone)
+        clipped = self._clipped()
+        if clipped is not None:
+            self.harmless.remove(clipped)
+            return self._blame(clipped)
         if self.unmeasured is not None:
             return self._unmeasured(self.unmeasured)
         if self.evidence.beyond and any(rounds_on_the_way(row) and self._reaches_outputs(row) for row in self.rows):
@@ -264,6 +269,26 @@ class _Blame:
         if not self.evidence.beyond:
             return self._finish(None, None, WITHIN_ROUNDING, self._first_step())
         return self._turned()
+
+    def _clipped(self) -> Row | None:
+        """Return the clipped tensor that takes outputs beyond rounding, by trials of those that lose most first.
+
+        Where no trial can be made it is the one that loses most.
+        """
+        lost = {
+            row.tensor: row.standalone.relative
+            for row in self.harmless
+            if row.standalone is not None and row.standalone.steps is not None and row.standalone.steps.is_only_clipped
+        }
+        for place, name in enumerate(sorted(lost, key=lambda name: -lost[name])):
+            row = self.by_name[name]
+            outputs = self._reached_outputs(row) & self.evidence.beyond
+            leads = self.evidence.leads(row, outputs) if outputs else False
+            if leads or (leads is None and not place):
+                return row
+            if leads is None:
+                return None
+        return None
 
     def _is_ill(self, row: Row) -> bool:
         return is_ill_conditioned(row) and self._is_off(row) and self._reaches_outputs(row)

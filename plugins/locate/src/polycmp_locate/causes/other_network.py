@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from polycmp_locate.network.comparison import Finding
 from polycmp_locate.network.words import first_difference
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import BENIGN, BEYOND, OTHER_NETWORK, OUTPUTS_AGREE, UNDECIDED, Judged
+from polycmp_locate.values.judged import BENIGN, BEYOND, OTHER_NETWORK, UNDECIDED, Judged
 from polycmp_locate.values.swept import SweptWindow
 
 
@@ -28,8 +28,7 @@ class OtherNetwork:
     def sentence(self, judged: Judged, candidate: str, reference: str) -> str:
         """Return the verdict as a sentence."""
         differences = first_difference([finding.words for finding in self.findings])
-        agree = all(item.passed for item in judged.finals)
-        return f"{OTHER_NETWORK}: {differences}{OUTPUTS_AGREE if agree else ''}"
+        return f"{OTHER_NETWORK}: {differences}{judged.even_so}"
 
 
 def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:

@@ -31,7 +31,6 @@ from polycmp_locate.values.judged import (
     CONSTANT,
     ILL_CONDITIONED,
     NOT_FINITE,
-    OUTPUTS_AGREE,
     UNDECIDED,
     WITHIN_ROUNDING,
     WORSE,
@@ -44,9 +43,7 @@ from polycmp_locate.values.measured import Row
 _SHOWN = 2
 #: Attributes that differ and are named.
 _MOST_ATTRIBUTES = 2
-#: A scale that reaches this share of a tensor's range covers it.
-_COVERED_SHARE = 0.95
-#: Of what a scale clips more than this share is at its ends.
+#: Of what is off more than this share is at the ends of a scale that clips it.
 _CLIPPED_SHARE = 0.5
 
 
@@ -56,7 +53,7 @@ def sentence(located: Located) -> str:
     row = judged.first_bad
     if row is None:
         return _nothing(located)
-    return f"{_accusation(row, located)}{_outputs_agree(located)}{_operators(located)}{_where(judged.accused or row)}"
+    return f"{_accusation(row, located)}{judged.even_so}{_operators(located)}{_where(judged.accused or row)}"
 
 
 def _operators(located: Located) -> str:
@@ -77,12 +74,6 @@ def _operators(located: Located) -> str:
         for item in node.differing_attributes[:_MOST_ATTRIBUTES]
     )
     return text + reads_otherwise(node, located.candidate, located.reference)
-
-
-def _outputs_agree(located: Located) -> str:
-    judged = located.judged
-    agree = bool(judged.finals) and all(item.passed for item in judged.finals)
-    return OUTPUTS_AGREE if agree else ""
 
 
 def _accusation(row: Row, located: Located) -> str:
@@ -184,11 +175,9 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
             f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
         )
-    if steps.is_clipped and not steps.is_only_scaled and other is not None and _covers_less(row, steps):
-        return (
-            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, but the reference's numbers reach from "
-            f"{other.low:.4g} to {other.high:.4g}, so {steps.beyond:.2g} of the elements are clipped"
-        )
+    is_clipped = steps.is_clipped and not steps.is_only_scaled and steps.at_ends > _CLIPPED_SHARE
+    if (steps.is_only_clipped or is_clipped) and other is not None:
+        return f": {steps.clipping(other.low, other.high)}"
     if steps.is_scaled:
         return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
     if steps.is_shifted:
@@ -202,12 +191,6 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f"{kind} was measured to explain {steps.rms_limit:.2g}"
         )
     return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"
-
-
-def _covers_less(row: Row, steps: StepError) -> bool:
-    other = row.reference
-    less = other is not None and (steps.high < other.high * _COVERED_SHARE or steps.low > other.low * _COVERED_SHARE)
-    return less and steps.at_ends > _CLIPPED_SHARE
 
 
 def _alone(row: Row, located: Located) -> str:

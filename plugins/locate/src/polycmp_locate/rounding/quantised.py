@@ -50,7 +50,7 @@ class StepError:
         largest: Largest error, divided by the largest magnitude of the reference.
         low: Smallest number.
         high: Largest number.
-        at_ends: Share of those elements that are at the smallest or the largest number.
+        at_ends: Share of those elements that are the smallest or the largest number in place of one beyond it.
         drowned: Magnitude of the numbers beside masks that vanish in steps made for the masks; 0 if there are none.
         within_step: Whether all are at most one step of the scale away, and that is no large share of the largest.
         gain_limit: Distance of the factor from 1 that rounding explains.
@@ -95,7 +95,19 @@ class StepError:
     def is_only_clipped(self) -> bool:
         """Whether it is clipped at the ends of a range and no more: how much that loses is for the outputs to show."""
         whole = not (self.is_scaled or self.is_shifted or self.drowned)
-        return whole and self.is_clipped and self.at_ends == 1.0
+        return whole and self.beyond > 0.0 and self.at_ends == 1.0
+
+    def clipping(self, low: float, high: float) -> str:
+        """Describe what was cut off.
+
+        Args:
+            low: Smallest number of the reference.
+            high: Largest number of the reference.
+        """
+        return (
+            f"its scale covers {self.low:.4g} to {self.high:.4g}, but the reference's numbers reach from {low:.4g} to "
+            f"{high:.4g}, so {self.beyond:.2g} of the elements are clipped"
+        )
 
     @property
     def is_shifted(self) -> bool:
@@ -110,7 +122,8 @@ class StepError:
     @property
     def is_rounding(self) -> bool:
         """Whether rounding to steps explains it."""
-        return not (self.is_scaled or self.is_clipped or self.is_shifted or self.is_noisy or self.drowned)
+        is_whole = not (self.is_clipped or self.is_only_clipped)
+        return is_whole and not (self.is_scaled or self.is_shifted or self.is_noisy or self.drowned)
 
     @property
     def is_doubtful(self) -> bool:
@@ -172,15 +185,17 @@ def step_error(
     gap = np.abs(a - b) / largest
     off = gap > limit
     beyond = (int(np.count_nonzero(off)) + unlike) / actual.size
-    gain = _gain(a, b)
+    low, high = _range(a)
+    clipped = off & (((a == low) & (b < a)) | ((a == high) & (b > a)))
+    inside = ~clipped  # what was cut off tells nothing of the factor
+    gain = _gain(a[inside], b[inside]) if b[inside].any() else _gain(a, b)
     error_without_gain = np.abs(a / gain - b) / largest if gain else gap
     share = (int(np.count_nonzero(error_without_gain > limit)) + unlike) / actual.size
-    low, high = _range(a)
-    ends = int(np.count_nonzero(off & ((a == low) | (a == high)))) / max(int(np.count_nonzero(off)), 1)
+    at_ends = int(np.count_nonzero(clipped)) / max(int(np.count_nonzero(off)), 1)
     worst = np.inf if unlike else float(gap.max())
     rms = math.sqrt(dot(gap, gap) / gap.size) if gap.size else 0.0
     return StepError(
-        gain, beyond, share, worst, low, high, ends, drowned, worst <= one, allowed,
+        gain, beyond, share, worst, low, high, at_ends, drowned, worst <= one, allowed,
         _shift(actual, expected, _MEASURED * noise), shift_limit, rms, rms_limit,
     )  # fmt: skip
 

@@ -118,22 +118,24 @@ class WholeModel:
         )
         return comparer.add(self.plain, self.expected)
 
-    def leads(self, row: Row, outputs: Set[str]) -> bool:
-        """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
+    def leads(self, row: Row, outputs: Set[str]) -> bool | None:
+        """Return whether a tensor's error leads to that of some outputs, by a trial; None if none can be made."""
         candidate, reference = self.setting.candidate, self.setting.reference
         if self._trials >= (_MAX_TRIALS_IF_COMPILED if candidate.compiles else _MAX_TRIALS):
-            return True
+            return None
         self._trials += 1
         self.on_stage(f"trying what {row.tensor} does to the outputs")
         results = candidate.run_part(self.feed, [row.tensor])
         targets = reference.run_part(self.feed, [row.tensor]) if results is not None else None
-        if results is None or targets is None or row.tensor in self.failing:
+        if row.tensor in self.failing:
             return True
+        if results is None or targets is None:
+            return None
         errors = [
             self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (targets, results)
         ]
         if errors[0] is None or errors[1] is None:
-            return True
+            return None
         return explains(errors[0], errors[1], max(self.failing[name] for name in outputs))
 
     def _error_behind(self, tensors: Feed, outputs: Set[str]) -> float | None:

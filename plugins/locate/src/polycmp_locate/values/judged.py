@@ -215,6 +215,11 @@ class Judged(Judgement):
         return self.origin or self.first_bad
 
     @property
+    def even_so(self) -> str:
+        """End of the sentence of a fault that the outputs do not show; empty if they do."""
+        return OUTPUTS_AGREE if self.finals and all(item.passed for item in self.finals) else ""
+
+    @property
     def seen_probe(self) -> Probe | None:
         """Effect of the probes; None where no output was seen while probing."""
         return self.probe if self.is_probed else None
