@@ -169,8 +169,8 @@ def test_one_clipped_number_tells_nothing_of_the_scale():
     assert step_error(np.clip(exact * 0.9, -1.1, 1.1), exact, 2.0**-6).is_scaled
 
 
-def clipped_once(path: Path, covered: float | None = None) -> Path:
-    """x -> MatMul -> h -> Softplus -> y, and steps for h that cover a share of its largest number if one is given."""
+def before_an_activation(path: Path, covered: float | None = None, activation: str = "Softplus") -> Path:
+    """x -> MatMul -> h -> activation -> y, and steps for h that cover a share of its largest number if one is given."""
     rng = np.random.default_rng(7)
     weights = rng.standard_normal((converted.WIDTH, 64)).astype(np.float32)
     x = np.random.default_rng(5).standard_normal((2, 5, converted.WIDTH)).astype(np.float32)
@@ -184,18 +184,29 @@ def clipped_once(path: Path, covered: float | None = None) -> Path:
             helper.make_node("DequantizeLinear", ["codes", "step", "zero"], ["rounded"], name="rounded"),
         ]
     last = "h" if covered is None else "rounded"
-    nodes.append(helper.make_node("Softplus", [last], ["y"], name="softplus"))
+    nodes.append(helper.make_node(activation, [last], ["y"], name="activation"))
     onnx.save(graph_model(nodes, [("x", FLOAT, [2, 5, converted.WIDTH])], [("y", FLOAT, [2, 5, 64])], held), path)
     return path
 
 
 def test_a_single_clipped_number_that_the_outputs_show_is_named(against, tmp_path):
-    good = clipped_once(tmp_path / "good.onnx")
-    made = clipped_once(tmp_path / "int8.onnx", covered=0.8)
+    good = before_an_activation(tmp_path / "good.onnx")
+    made = before_an_activation(tmp_path / "int8.onnx", covered=0.8)
     assert against("run", made, good)[0].status == 1
     done, found = against("locate", made, good)
     assert done.status == 1, found["sentence"]
     assert "'rounded' computes 'rounded': its scale covers" in found["sentence"]
+
+
+def test_a_clip_inside_that_the_outputs_do_not_show_is_named_as_one(against, tmp_path):
+    good = before_an_activation(tmp_path / "good.onnx", activation="Tanh")
+    made = before_an_activation(tmp_path / "int8.onnx", covered=0.5, activation="Tanh")
+    assert against("run", made, good)[0].status == 0
+    assert against("run", made, good, "--mark-all")[0].status == 1
+    done, found = against("locate", made, good)
+    assert (done.status, found["words"], found["operator"]["name"]) == (1, "wrong", "rounded"), found["sentence"]
+    assert ": its scale covers" in found["sentence"]
+    assert found["sentence"].endswith("; even so, the outputs are within tolerance")
 
 
 # --- activations that the quantiser leaves to the range of the codes

@@ -246,7 +246,7 @@ def judge(case: Case, tell: Tell, *, faults: bool) -> Count:
             grade = ACCUSED if any(said == 1 for _, said, _ in bad) else NO_ANSWER
             words = "; ".join(f"{command} ({said}): {text}" for command, said, text in bad)
             count.add(grade, f"{case.what} (noise {apart:.2g}): {words}")
-        if faults and not status and not wrong and apart <= RUINED:
+        if faults and status != 1 and not wrong and apart <= RUINED:
             for fault in _planted(case, model, Path(folder), expected, apart, lambda: tell(count, ALONE)):
                 count.join(_blamed(case, asked, fault, apart))
     return count

@@ -30,8 +30,11 @@ def judge(measured: Measured, whole: WholeModel, before: Judged | None = None) -
         judged = _judge_first(Case(measured, whole))
     else:
         judged = _judge_operators(Case(measured, whole, before))
-    if judged.open_until is not None:
-        return judged
+    return judged if judged.open_until is not None else _with_reasons(judged, whole)
+
+
+def _with_reasons(judged: Judged, whole: WholeModel) -> Judged:
+    """Return a verdict with why the accused operators are wrong."""
     reasons = (reason for rule in REASONS for reason in rule.ask(judged, whole.setting, whole.feed))
     return replace(judged, reasons=tuple(reasons))
 
@@ -46,8 +49,11 @@ def look_again(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]
         whole: The whole model, and trials with it.
         windows: The tensors, once more; nothing runs before the first window is asked for.
     """
+    before = judged
     for rule in SECOND_LOOKS:
         judged = rule.ask(judged, whole, windows)
+    if judged.first_bad is not before.first_bad and judged.cause is None:
+        return _with_reasons(judged, whole)
     is_open = any(item.inconclusive for item in judged.finals)
     names_nothing = judged.verdict == WITHIN_ROUNDING and judged.turning is None
     return replace(judged, verdict=UNDECIDED) if is_open and names_nothing else judged

@@ -74,6 +74,12 @@ def standalone_is_rounding(row: Row) -> bool:
     return alone.max_abs == 0.0 or alone.same_if_rounded or _ties_explain(row, alone)
 
 
+def is_clipped(row: Row) -> bool:
+    """Return whether all that an operator does wrong alone is to cut numbers off at the ends of a range of steps."""
+    steps = row.standalone.steps if row.standalone is not None else None
+    return steps is not None and steps.is_only_clipped
+
+
 def _ties_explain(row: Row, alone: Standalone) -> bool:
     if not row.in_steps or alone.max_abs > step_limit(row.input_unit):
         return False

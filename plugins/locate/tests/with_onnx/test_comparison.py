@@ -233,7 +233,10 @@ def test_a_fault_that_no_tool_makes_is_named(source, tmp_path, fault, after):
 @pytest.mark.parametrize(
     ("fault", "name"),
     [
-        ("1.01 times", "d.w"), ("a dead channel", "d.w"), ("zeros", "q.b"), ("transposed", "q.w"),
+        ("1.01 times", "d.w"),
+        ("a dead channel", "d.w"),
+        ("zeros", "q.b"),
+        ("transposed", "q.w"),
         ("channels that nothing divides again", "d.w"),
     ],
 )

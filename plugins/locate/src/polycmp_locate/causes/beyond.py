@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 
 from polycmp.tensors import Feed, to_numpy
 from polycmp_locate.causes.together import find_fused
-from polycmp_locate.row_rules import is_right_alone, needs_explaining
+from polycmp_locate.row_rules import is_clipped, is_right_alone, needs_explaining
 from polycmp_locate.setting import Setting
 from polycmp_locate.trials.whole import WholeModel
-from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, Fused, Judged
+from polycmp_locate.values.judged import BEYOND, EQUAL, UNDECIDED, WITHIN_ROUNDING, WRONG, Fused, Judged
 from polycmp_locate.values.measured import Row
 from polycmp_locate.values.swept import SweptWindow
 
@@ -47,15 +47,8 @@ class Beyond:
             return f"{BEYOND}: no operator is wrong by itself; of {tensor!r}, the output of {node}: {self.why}"
         return (
             f"{BEYOND}: {tensor!r}, the output of {node}, is the first tensor with a larger error than rounding was "
-            f"measured to cause{self._own()}{judged.even_so}"
+            f"measured to cause, although no operator by itself has one: {self.why}{judged.even_so}"
         )
-
-    def _own(self) -> str:
-        """Say what the tensor's operator does by itself: it clips, or it is right."""
-        steps = self.row.standalone.steps if self.row.standalone is not None else None
-        if steps is not None and steps.is_only_clipped and self.row.reference is not None:
-            return f": {steps.clipping(self.row.reference.low, self.row.reference.high)}"
-        return f", although no operator by itself has one: {self.why}"
 
 
 def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Judged:
@@ -80,6 +73,9 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     beyond = next(unexplained, None) or _output_beyond(judged) or next(iter(inside), None)
     if beyond is None:
         return judged
+    if is_clipped(beyond.row):
+        harmless = tuple(row for row in judged.harmless if row is not beyond.row)
+        return replace(judged, verdict=WRONG, first_bad=beyond.row, origin=beyond.row, harmless=harmless)
     fused = _rewritten(whole) if beyond.is_output else None
     return replace(judged, verdict=BEYOND, cause=beyond, fused=fused)
 

@@ -11,6 +11,7 @@ from polycmp_locate.row_rules import (
     JUMP,
     differs_beyond_range,
     is_beyond_range,
+    is_clipped,
     is_constant,
     is_culprit,
     is_ill_conditioned,
@@ -163,18 +164,17 @@ class _Blame:
         if row.tensor in equalised and not (reached and self.evidence.leads(row, reached) is not False):
             return False
         if not reached:
-            error = row.standalone.steps if row.standalone is not None else None
-            clipped = error is not None and error.is_only_clipped
-            steps = error is not None and not clipped and not row.passed
+            clipped = is_clipped(row)
+            steps = row.standalone is not None and row.standalone.steps is not None and not (clipped or row.passed)
             if not (self.evidence.failing or clipped or row.passed):
                 return True
             if steps or (not row.passed and self._is_off(row)):  # a wrong scale is one however much others round
                 self.harmless.append(row)
             return False
+        if is_clipped(row):
+            self.harmless.append(row)  # until an output that nothing else explains asks for it
+            return False
         if row.standalone is not None and row.standalone.steps is not None:
-            if row.standalone.steps.is_only_clipped:
-                self.harmless.append(row)  # until an output that nothing else explains asks for it
-                return False
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
         error_alone = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
@@ -275,13 +275,9 @@ class _Blame:
 
         Where no trial can be made it is the one that loses most.
         """
-        lost = {
-            row.tensor: row.standalone.relative
-            for row in self.harmless
-            if row.standalone is not None and row.standalone.steps is not None and row.standalone.steps.is_only_clipped
-        }
-        for place, name in enumerate(sorted(lost, key=lambda name: -lost[name])):
-            row = self.by_name[name]
+        clipped = [row for row in self.harmless if is_clipped(row)]
+        clipped.sort(key=lambda row: row.standalone.relative if row.standalone is not None else 0.0, reverse=True)
+        for place, row in enumerate(clipped):
             outputs = self._reached_outputs(row) & self.evidence.beyond
             leads = self.evidence.leads(row, outputs) if outputs else False
             if leads or (leads is None and not place):
