@@ -9,6 +9,7 @@ from located_rows import FLOAT32, INFINITE, NANS, alone, row
 
 from polycmp.compare import ErrorStats
 from polycmp_locate.causes.operator import Evidence, blame
+from polycmp_locate.rounding.quantised import StepError
 from polycmp_locate.trials.flow import Flow
 
 
@@ -82,3 +83,31 @@ def test_a_small_error_that_does_not_lead_to_the_outputs_is_never_the_answer():
     small, large = {"relative": 2e-5, "standalone": alone(2e-5)}, {"relative": 0.5, "standalone": alone(0.5)}
     assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row, outputs: False)[1] == "b"
     assert verdict(small, large, {"relative": 0.5, **RIGHT}, 0.5, lambda row, outputs: True)[1] == "a"
+
+
+def clipped_verdict(cures, is_beyond):
+    """Judge a chain of which two operators clip, the second one more, and whose output is off."""
+    clips = [alone(loss, steps=StepError(1.0, 0.01, 0.01, loss, -1.0, 1.0, at_ends=1.0)) for loss in (0.1, 0.2)]
+    chain = zip("aby", "xab", [*clips, alone()], strict=True)
+    rows = [row(0.2, tensor=name, reads=(read,), standalone=own) for name, read, own in chain]
+    beyond = {"y"} if is_beyond else set()
+    flow = Flow([item.node for item in rows])
+    found = blame(Evidence(rows, flow, {"y": 0.2}, beyond, frozenset({"y"}), cures=lambda row, _: cures[row.tensor]))
+    return found.first_bad.tensor if found.first_bad is not None else None, [item.tensor for item in found.harmless]
+
+
+@pytest.mark.parametrize(
+    ("cures", "is_beyond", "expected"),
+    [
+        ({"a": False, "b": False}, True, (None, ["a", "b"])),
+        ({"a": True, "b": False}, True, ("a", ["b"])),
+        ({"a": True, "b": True}, False, ("b", ["a"])),
+        ({"a": True, "b": None}, True, ("b", ["a"])),
+        ({"a": True, "b": None}, False, (None, ["a", "b"])),
+        ({"a": None, "b": False}, True, (None, ["a", "b"])),
+    ],
+)
+def test_the_clip_that_loses_most_is_tried_first_and_blamed_if_outputs_are_better_without_it(
+    cures, is_beyond, expected
+):
+    assert clipped_verdict(cures, is_beyond) == expected

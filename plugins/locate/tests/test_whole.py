@@ -24,11 +24,17 @@ def test_an_error_leads_to_the_outputs_where_the_reference_s_numbers_make_them_r
     assert whole.leads(row(tensor=tensor), {"y"}) is leads
 
 
+@pytest.mark.parametrize(("tensor", "cures"), [("h2", False), ("h5", True), ("h9", True), ("y", True)])
+def test_an_output_is_cured_by_a_tensor_that_makes_it_pass(whole, tensor, cures):
+    assert whole.cures(row(tensor=tensor), {"y"}) is cures
+
+
 @pytest.mark.parametrize(("compiles", "trials"), [(False, 8), (True, 2)])
 def test_no_more_trials_are_made_than_allowed_and_fewer_where_each_is_built(whole, compiles, trials):
     whole.setting.candidate.compiles = compiles
     found = [whole.leads(row(tensor="h2"), {"y"}) for _ in range(trials + 1)]
-    assert found == [*[False] * trials, None]
+    assert found == [*[False] * trials, True]
+    assert whole.cures(row(tensor="h2"), {"y"}) is None
 
 
 @pytest.mark.parametrize(

@@ -53,8 +53,9 @@ class Case:
             row.tensor for row in recorded if row.tensor in final and all(name in fed for name in row.node.inputs)
         }
         evidence = Evidence(
-            self.rows, whole.flow, whole.failing, whole.beyond.keys(), final, whole.leads, equalised, judged_whole
-        )
+            self.rows, whole.flow, whole.failing, whole.beyond.keys(), final, whole.leads, whole.cures, equalised,
+            judged_whole,
+        )  # fmt: skip
         return blame(evidence)
 
     def nobody(self, **changes: Any) -> Judged:

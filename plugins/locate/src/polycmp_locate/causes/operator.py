@@ -50,8 +50,9 @@ class Evidence:
         failing: The model's outputs that are outside the tolerance without probes, with their relative errors.
         finals: The names of the model's outputs.
         beyond: Those that are off by more than rounding explains.
-        leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names; None if
-            no trial can be made.
+        leads: Says by a trial whether a tensor's error is that of some outputs, of which it is given the names.
+        cures: Says by a trial whether outputs are judged better if a tensor is the reference's; None if no trial can be
+            made.
         equalised: The tensors that one file holds multiplied by a factor for each channel, as their readers expect.
         judged_whole: The outputs of a saved run of which no tensor on the way is known: the judge has measured what
             rounding does between them and the model's inputs.
@@ -62,7 +63,8 @@ class Evidence:
     failing: Mapping[str, float]
     beyond: Set[str]
     finals: frozenset[str] = frozenset()
-    leads: Callable[[Row, Set[str]], bool | None] = lambda row, outputs: True
+    leads: Callable[[Row, Set[str]], bool] = lambda row, outputs: True
+    cures: Callable[[Row, Set[str]], bool | None] = lambda row, outputs: None
     equalised: Collection[str] = ()
     judged_whole: Collection[str] = ()
 
@@ -161,7 +163,7 @@ class _Blame:
         reached, equalised = self._reached_outputs(row), self.evidence.equalised
         if equalised and not self.evidence.beyond:
             return False  # what is multiplied, and is multiplied out behind, differs on the way
-        if row.tensor in equalised and not (reached and self.evidence.leads(row, reached) is not False):
+        if row.tensor in equalised and not (reached and self.evidence.leads(row, reached)):
             return False
         if not reached:
             clipped = is_clipped(row)
@@ -172,14 +174,14 @@ class _Blame:
                 self.harmless.append(row)
             return False
         if is_clipped(row):
-            self.harmless.append(row)  # until an output that nothing else explains asks for it
+            self.harmless.append(row)  # until an output that no other operator explains asks for it
             return False
         if row.standalone is not None and row.standalone.steps is not None:
             return True  # a wrong scale is a fault however much the other layers' rounding adds to the outputs' error
         error_alone = row.standalone.relative if row.standalone is not None else 0.0
         in_place = (row.standalone.in_place or 0.0) if row.standalone is not None else 0.0
         final = max(self.evidence.failing[name] for name in reached)
-        if is_obvious(max(error_alone, in_place), final) or self.evidence.leads(row, reached) is not False:
+        if is_obvious(max(error_alone, in_place), final) or self.evidence.leads(row, reached):
             return True
         if self.outdone is None and is_refuted(row):
             self.outdone = row  # a decision behind it goes otherwise by rounding, too, and hides what it does
@@ -271,18 +273,18 @@ class _Blame:
         return self._turned()
 
     def _clipped(self) -> Row | None:
-        """Return the clipped tensor that takes outputs beyond rounding, by trials of those that lose most first.
+        """Return the clipped tensor without which outputs are judged better, by trials of those that lose most first.
 
-        Where no trial can be made it is the one that loses most.
+        Where no trial can be made it is the one that loses most, if rounding does not explain the outputs.
         """
         clipped = [row for row in self.harmless if is_clipped(row)]
         clipped.sort(key=lambda row: row.standalone.relative if row.standalone is not None else 0.0, reverse=True)
         for place, row in enumerate(clipped):
-            outputs = self._reached_outputs(row) & self.evidence.beyond
-            leads = self.evidence.leads(row, outputs) if outputs else False
-            if leads or (leads is None and not place):
+            outputs = self._reached_outputs(row)
+            is_cured = self.evidence.cures(row, outputs) if outputs else False
+            if is_cured or (is_cured is None and not place and outputs & self.evidence.beyond):
                 return row
-            if leads is None:
+            if is_cured is None:
                 return None
         return None
 

@@ -49,7 +49,7 @@ class WholeModel:
     ) -> None:
         self.setting, self.feed, self.on_stage = setting, feed, on_stage
         self.plain, self.expected, self.again = plain, expected, again
-        self.finals: Sequence[OutputComparison] = self._judged()
+        self.finals: Sequence[OutputComparison] = self._judged(plain)
         self._nodes = {name: node for node in setting.reference.graph.nodes for name in node.outputs}
         self._trials = 0
 
@@ -79,14 +79,14 @@ class WholeModel:
         Outputs that fail with no number off, by NaN that both sides have, are none of them.
         """
         off = {item.output: item for item in self.finals if self.failing.get(item.output)}
-        return {name: self.failing[name] for name, item in off.items() if not self._is_open(item)}
+        return {name: self.failing[name] for name, item in off.items() if not self._is_open(item, self.plain)}
 
-    def _is_open(self, item: OutputComparison) -> bool:
+    def _is_open(self, item: OutputComparison, outputs: Tensors) -> bool:
         """Return whether rounding explains how far a failing output is off, as its verdict says where that asked it."""
         setting = self.setting
         if setting.is_measured and setting.judge_outputs is None and setting.functions.keys() == {DEFAULT_COMPARE}:
             return bool(item.inconclusive) and self._by_rounding is not None
-        return self.is_explained(item.output, self.plain[item.output], self.expected[item.output])
+        return self.is_explained(item.output, outputs[item.output], self.expected[item.output])
 
     def is_explained(self, name: str, actual: Any, target: Any) -> bool:
         """Return whether rounding explains an output's error; False if rounding cannot be measured.
@@ -107,35 +107,62 @@ class WholeModel:
         judge = self.setting.judge_by_rounding
         return None if judge is None else judge(self.feed, list(self.expected))
 
-    def _judged(self) -> Sequence[OutputComparison]:
+    def _judged(self, outputs: Tensors) -> Sequence[OutputComparison]:
         setting, functions = self.setting, self.setting.functions
         if setting.judge_outputs is not None:
-            return setting.judge_outputs(self.feed, self.plain, self.expected)
+            return setting.judge_outputs(self.feed, outputs, self.expected)
         if setting.is_measured and self._by_rounding is not None:
             functions = {**functions, DEFAULT_COMPARE: self._by_rounding}
         comparer = PairComparer(
             setting.candidate.label, setting.reference.label, functions, any_shape=setting.is_measured
         )
-        return comparer.add(self.plain, self.expected)
+        return comparer.add(outputs, self.expected)
 
-    def leads(self, row: Row, outputs: Set[str]) -> bool | None:
-        """Return whether a tensor's error leads to that of some outputs, by a trial; None if none can be made."""
-        candidate, reference = self.setting.candidate, self.setting.reference
-        if self._trials >= (_MAX_TRIALS_IF_COMPILED if candidate.compiles else _MAX_TRIALS):
+    def cures(self, row: Row, names: Set[str]) -> bool | None:
+        """Return whether outputs are judged better if a tensor is the reference's; None if no trial can be made.
+
+        Better is what passes, and of what is beyond rounding what rounding explains.
+
+        Args:
+            row: The tensor.
+            names: The outputs.
+        """
+        if row.tensor in names:
+            return row.tensor in self.beyond
+        if not self._may_try():
             return None
+        self.on_stage(f"trying what {row.tensor} does to the outputs")
+        targets = self.setting.reference.run_part(self.feed, [row.tensor])
+        if targets is None:
+            return None
+        outputs = self.setting.candidate.run_part({**self.feed, row.tensor: targets[row.tensor]}, list(self.plain))
+        if outputs is None:
+            return None
+        finals = {item.output: item for item in self._judged(outputs)}
+        return all(
+            finals[name].passed or (name in self.beyond and self._is_open(finals[name], outputs)) for name in names
+        )
+
+    def _may_try(self) -> bool:
+        """Count a trial, and return whether it may be made."""
         self._trials += 1
+        return self._trials <= (_MAX_TRIALS_IF_COMPILED if self.setting.candidate.compiles else _MAX_TRIALS)
+
+    def leads(self, row: Row, outputs: Set[str]) -> bool:
+        """Return whether a tensor's error leads to that of some outputs, by a trial; True if none can be made."""
+        candidate, reference = self.setting.candidate, self.setting.reference
+        if not self._may_try():
+            return True
         self.on_stage(f"trying what {row.tensor} does to the outputs")
         results = candidate.run_part(self.feed, [row.tensor])
         targets = reference.run_part(self.feed, [row.tensor]) if results is not None else None
-        if row.tensor in self.failing:
+        if results is None or targets is None or row.tensor in self.failing:
             return True
-        if results is None or targets is None:
-            return None
         errors = [
             self._error_behind({**self.feed, row.tensor: side[row.tensor]}, outputs) for side in (targets, results)
         ]
         if errors[0] is None or errors[1] is None:
-            return None
+            return True
         return explains(errors[0], errors[1], max(self.failing[name] for name in outputs))
 
     def _error_behind(self, tensors: Feed, outputs: Set[str]) -> float | None:
