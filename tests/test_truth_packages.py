@@ -63,6 +63,22 @@ def test_looking_inside_may_not_fail_what_run_and_locate_pass(inside, located, g
     assert graded_together(said)[1].grade == grade
 
 
+@pytest.mark.parametrize(
+    ("run", "located", "status", "grade"),
+    [
+        ("FAILED: 1 of 1", "UNDECIDED: the outputs", 3, "wrong"),
+        ("FAILED: 1 of 1", "FOUND: wrong: Op", 1, "open"),
+        ("UNDECIDED: 1 of 1", "NO FAULT: within rounding: none of 7 tensors", 0, "wrong"),
+        ("UNDECIDED: 1 of 1", "NO FAULT: ill-conditioned model: Op loses the digits", 0, "open"),
+        ("UNDECIDED: 1 of 1", "UNDECIDED: none of 7 tensors", 3, "open"),
+        ("UNDECIDED: 1 of 1", "FOUND: wrong: Op", 1, "open"),
+    ],
+)
+def test_locate_says_what_run_says_or_names_an_operator(run, located, status, grade):
+    said = [Said("m", "run int8 static", (), 0, run), Said("m", "locate int8 static", (), status, located)]
+    assert graded_together(said)[1].grade == grade
+
+
 def test_infinities_on_both_sides_are_no_difference_inside(tmp_path):
     path, inputs = str(tmp_path / "mask.onnx"), str(tmp_path / "x.npz")
     nodes = [onnx.helper.make_node("Log", ["x"], ["y"]), onnx.helper.make_node("Exp", ["y"], ["z"])]

@@ -10,7 +10,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -174,18 +174,34 @@ def graded(said: Said, out: str) -> Said:
 
 
 def graded_together(said: Sequence[Said]) -> list[Said]:
-    """Return what was said of a model; `run --mark-all` is wrong where it fails what `run` and `locate` pass.
+    """Return what was said of a model, with what contradicts another command graded as wrong.
 
     Args:
         said: What each command said, graded by itself.
     """
-    passed = {item.command for item in said if item.status == 0}
-    return [
-        replace(item, grade="wrong", why="`run` and `locate` pass it")
-        if item.command == "run --mark-all" and item.status == 1 and {"run", "locate"} <= passed
-        else item
-        for item in said
-    ]
+    by_command = {item.command: item for item in said}
+    contrary = {name: _contrary(item, by_command) for name, item in by_command.items()}
+    return [replace(item, grade="wrong", why=why) if (why := contrary[item.command]) else item for item in said]
+
+
+def _contrary(item: Said, by_command: Mapping[str, Said]) -> str:
+    """Return what another command says that cannot be true beside an answer; empty if nothing is.
+
+    `run --mark-all` must not fail what `run` and `locate` pass. Where `run` says FAILED, so does `locate`; where it is
+    UNDECIDED, `locate` names an operator or is so, too.
+    """
+    if item.command == "run --mark-all" and item.status == 1:
+        others = [by_command[name].status for name in ("run", "locate") if name in by_command]
+        return "`run` and `locate` pass it" if others == [0, 0] else ""
+    run = by_command.get(f"run{item.command.removeprefix('locate')}") if item.command.startswith("locate") else None
+    if run is None or item.status == 1:
+        return ""
+    if run.sentence.startswith("FAILED"):
+        return "`run` fails it"
+    names_nothing = (
+        item.sentence.startswith("NO FAULT: within rounding") and "no operator is wrong; in" not in item.sentence
+    )
+    return "`run` is undecided" if names_nothing and run.sentence.startswith("UNDECIDED") else ""
 
 
 def _grade(said: Said, out: str) -> tuple[str, str]:

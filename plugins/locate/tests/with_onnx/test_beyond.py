@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import onnx
 import pytest
+from located_rows import row
 from onnx import TensorProto, helper, numpy_helper
 from small_models import graph_model, save_graph
 
+from polycmp.compare import OutputComparison
+from polycmp_locate.causes import beyond
+from polycmp_locate.values.judged import BEYOND, UNDECIDED, Judged, Probe
 from polycmp_onnx import convert_to_fp16
 
 FLOAT = TensorProto.FLOAT
@@ -129,3 +134,13 @@ def test_looking_inside_says_what_all_tensors_marked_say(located, polycmp, tmp_p
     words = ["run", new, "-b", "onnxrt", "-b", f"onnxrt:name=old,model={old}", "--mark-all", *inputs]
     assert polycmp(*words).status == status
     assert located(new, old, *inputs)[0] == status
+
+
+@pytest.mark.parametrize(("word", "verdict"), [("failed", BEYOND), ("undecided", UNDECIDED)])
+def test_an_output_that_failed_is_off_whatever_looking_inside_changes(word, verdict):
+    """Three text detectors in 8 bits, of which `run` said FAILED and `locate` UNDECIDED: other kernels run inside."""
+    final = OutputComparison("t", "t", passed=False, reason="off", inconclusive="" if word == "failed" else "open")
+    probe = Probe(error=0.25, probed_error=0.5, plain_passed=False, trusted=False)
+    judged = Judged(verdict=UNDECIDED, rows=(row(0.25),), finals=[final], probe=probe)
+    whole = SimpleNamespace(setting=SimpleNamespace(is_measured=True, network=None), feed={}, beyond={})
+    assert beyond.ask(judged, whole, ()).verdict == verdict

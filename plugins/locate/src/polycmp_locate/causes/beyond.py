@@ -61,13 +61,13 @@ def ask(judged: Judged, whole: WholeModel, windows: Iterable[SweptWindow]) -> Ju
     """
     if not whole.setting.is_measured or not judged.is_whole or judged.turning is not None or judged.cause is not None:
         return judged
+    if judged.verdict not in {EQUAL, WITHIN_ROUNDING, UNDECIDED}:
+        return judged
     network = whole.setting.network
     equalised = network is not None and network.equalised and not whole.beyond
-    trusted = judged.probe is None or judged.probe.trusted
-    is_open = judged.verdict in {EQUAL, WITHIN_ROUNDING} or (judged.verdict == UNDECIDED and trusted)
-    if not is_open:
-        return judged
-    inside = [] if equalised else list(_inside_beyond(judged, whole.setting, whole.feed, windows))
+    # What was seen inside may be another computation; of the outputs as they are that says nothing.
+    untrusted = judged.verdict == UNDECIDED and judged.probe is not None and not judged.probe.trusted
+    inside = [] if equalised or untrusted else list(_inside_beyond(judged, whole.setting, whole.feed, windows))
     # Where errors come together, operators are right by themselves: an output that shows them says more.
     unexplained = (item for item in inside if not is_right_alone(item.row))
     beyond = next(unexplained, None) or _output_beyond(judged) or next(iter(inside), None)
