@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 import pytest
-from onnx import numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 from two_products import FIRST, SECOND, path, second_half, two_products, write
 
 from polycmp.tensors import TensorMetadata
@@ -100,3 +101,35 @@ def test_a_model_behind_a_link_is_referred_to_as_well(tmp_path, how):
     assert len(part.external().model.SerializeToString()) < 1000
     assert np.array_equal(part.external().arrays()["b"], SECOND)
     assert np.array_equal(numpy_helper.to_array(part().graph.initializer[0]), SECOND)
+
+
+def test_a_branch_that_does_not_take_the_inputs_ends_no_process(tmp_path):
+    """Silero's voice detector for two rates: what the other branch reads is shorter than its kernel."""
+    texts = {"start": [-1], "end": [-9], "axes": [2], "step": [-1]}
+    held = [numpy_helper.from_array(np.array(value, np.int64), name) for name, value in texts.items()]
+    other = [
+        helper.make_node("Conv", ["x", "w"], ["c"], kernel_shape=[16]),
+        helper.make_node("Slice", ["c", *texts], ["from_other"]),
+    ]
+    branches = {
+        f"{name}_branch": helper.make_graph(nodes, name, [], [onnx.ValueInfoProto(name=nodes[-1].output[0])])
+        for name, nodes in {"then": [helper.make_node("Relu", ["x"], ["from_then"])], "else": other}.items()
+    }
+    nodes = [helper.make_node("If", ["is_short"], ["y"], **branches), helper.make_node("Neg", ["x"], ["z"])]
+    entries = [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, "n"])]
+    entries.append(helper.make_tensor_value_info("is_short", TensorProto.BOOL, []))
+    held.append(numpy_helper.from_array(np.ones((1, 1, 16), np.float32), "w"))
+    ends = [onnx.ValueInfoProto(name=name) for name in "yz"]
+    graph = helper.make_graph(nodes, "g", entries, ends, held)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), tmp_path / "if.onnx")
+    code = """
+from polycmp.tensors import TensorMetadata
+from polycmp_onnx import OnnxFromPath
+from polycmp_onnx.model_graph import open_graph
+inputs = TensorMetadata()
+inputs.add("x", "float32", [1, 1, 4])
+inputs.add("is_short", "bool", [])
+print(open_graph(OnnxFromPath("if.onnx")).types(inputs)["z"].shape)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.strip()) == (0, "(1, 1, 4)"), done.stderr

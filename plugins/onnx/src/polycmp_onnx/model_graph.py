@@ -22,9 +22,11 @@ from polycmp_onnx.graph import (
     computed_tensors,
     element_type,
     graph_inputs,
+    is_standard,
     known_values,
     rename_fed,
     shape_of,
+    subgraphs,
     tensor_bytes,
     tensor_metadata,
     weights_are_fed,
@@ -140,6 +142,7 @@ class OnnxGraph:
         small.graph.output.extend(
             onnx.ValueInfoProto(name=name) for name in computed_tensors(self.model.graph, constants=False)
         )
+        _drop_branches(small.graph)
         try:
             inferred = known_values(onnx.shape_inference.infer_shapes(small, data_prop=True).graph)
         except Exception:  # noqa: BLE001 - shapes are a help here, never a need
@@ -319,6 +322,15 @@ def _elem_type(entry: Any, declared: Any) -> int:
     if entry.dtype is not None:
         return int(onnx.helper.np_dtype_to_tensor_dtype(entry.dtype))
     return int(declared.type.tensor_type.elem_type) if declared is not None else 0
+
+
+def _drop_branches(graph: onnx.GraphProto) -> None:
+    """Remove what If may run: a branch need not take the inputs of the other, and onnx ends the process on it then."""
+    for node in graph.node:
+        if is_standard(node, "If"):
+            del node.attribute[:]
+        for inner in subgraphs(node):
+            _drop_branches(inner)
 
 
 def _graph_node(node: Any, reads: Sequence[str]) -> GraphNode:
