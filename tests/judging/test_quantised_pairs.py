@@ -164,7 +164,7 @@ def test_one_clipped_number_tells_nothing_of_the_scale():
     exact[0] = -1.5
     error = step_error(np.clip(exact, -1.1, 1.1), exact, 2.0**-6)
     assert error.gain == pytest.approx(1.0)
-    assert error.is_only_clipped
+    assert error.is_clipped
     assert not error.is_rounding
     assert step_error(np.clip(exact * 0.9, -1.1, 1.1), exact, 2.0**-6).is_scaled
 

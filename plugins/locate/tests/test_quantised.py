@@ -11,7 +11,7 @@ from polycmp_locate.rounding.quantised import StepError, step_error
 
 
 @pytest.mark.parametrize(
-    ("changes", "scaled", "only", "clipped"),
+    ("changes", "scaled", "only", "outliers"),
     [
         ({}, False, False, False),
         ({"gain": 1 + 2.0**-5}, False, False, False),
@@ -27,12 +27,12 @@ from polycmp_locate.rounding.quantised import StepError, step_error
         ({"beyond": 1e-6, "largest": math.nextafter(0.25, 1)}, False, False, True),
     ],
 )
-def test_a_factor_and_a_range_that_are_more_than_rounding(changes, scaled, only, clipped):
+def test_a_factor_and_a_range_that_are_more_than_rounding(changes, scaled, only, outliers):
     error = StepError(
         **{"gain": 1.0, "beyond": 0.0, "unexplained": 0.0, "largest": 0.0, "low": -1.0, "high": 1.0, **changes}
     )
-    assert (error.is_scaled, error.is_only_scaled, error.is_clipped) == (scaled, only, clipped)
-    assert error.is_rounding is not (scaled or clipped)
+    assert (error.is_scaled, error.is_only_scaled, error.has_outliers) == (scaled, only, outliers)
+    assert error.is_rounding is not (scaled or outliers)
 
 
 @pytest.mark.parametrize(("left", "lost"), [(0.0, True), (0.49, True), (0.51, False), (1.0, False)])
@@ -71,6 +71,6 @@ def test_a_mask_that_the_scale_cannot_reach_is_told_as_clipped():
     mask = np.zeros((8, 8), np.float32)
     mask[:, 6:] = np.finfo(np.float32).min
     found = step_error(np.maximum(mask, -128), mask, 2.0**-4)
-    assert found.is_clipped
+    assert found.has_outliers
     assert not found.is_only_scaled
     assert (found.low, found.high) == (-128, 0)

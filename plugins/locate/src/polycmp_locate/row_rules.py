@@ -77,7 +77,7 @@ def standalone_is_rounding(row: Row) -> bool:
 def is_clipped(row: Row) -> bool:
     """Return whether all that an operator does wrong alone is to cut numbers off at the ends of a range of steps."""
     steps = row.standalone.steps if row.standalone is not None else None
-    return steps is not None and steps.is_only_clipped
+    return steps is not None and steps.is_clipped
 
 
 def _ties_explain(row: Row, alone: Standalone) -> bool:

@@ -175,8 +175,8 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
             f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
         )
-    is_clipped = steps.is_clipped and not steps.is_only_scaled and steps.at_ends > _CLIPPED_SHARE
-    if (steps.is_only_clipped or is_clipped) and other is not None:
+    is_mostly_clipped = steps.has_outliers and not steps.is_only_scaled and steps.at_ends > _CLIPPED_SHARE
+    if (steps.is_clipped or is_mostly_clipped) and other is not None:
         return f": {steps.clipping(other.low, other.high)}"
     if steps.is_scaled:
         return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
@@ -185,7 +185,7 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f", with all numbers of a channel off by {steps.shift:.2g} of the largest on average: a wrong bias or "
             f"zero point, not rounding to {kind}"
         )
-    if steps.is_noisy and not steps.is_clipped:
+    if steps.is_noisy and not steps.has_outliers:
         return (
             f", with errors of {steps.rms:.2g} of the largest number on average (root mean square), and rounding to "
             f"{kind} was measured to explain {steps.rms_limit:.2g}"

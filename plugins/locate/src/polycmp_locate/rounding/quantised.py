@@ -87,13 +87,13 @@ class StepError:
         return self.is_scaled and self.unexplained <= _CLIPPED and _LEAST < abs(self.gain) < 1.0 / _LEAST
 
     @property
-    def is_clipped(self) -> bool:
-        """Whether more of it was clipped than a calibration may leave out."""
+    def has_outliers(self) -> bool:
+        """Whether more of it is off, or a number by more, than a calibration that leaves numbers out explains."""
         return self.beyond > _CLIPPED or (self.beyond > 0.0 and self.largest > _CLIPPED_BY)
 
     @property
-    def is_only_clipped(self) -> bool:
-        """Whether it is clipped at the ends of a range and no more: how much that loses is for the outputs to show."""
+    def is_clipped(self) -> bool:
+        """Whether numbers are cut off at the ends of a range, and no more: what that loses the outputs show."""
         whole = not (self.is_scaled or self.is_shifted or self.drowned)
         return whole and self.beyond > 0.0 and self.at_ends == 1.0
 
@@ -122,8 +122,8 @@ class StepError:
     @property
     def is_rounding(self) -> bool:
         """Whether rounding to steps explains it."""
-        is_whole = not (self.is_clipped or self.is_only_clipped)
-        return is_whole and not (self.is_scaled or self.is_shifted or self.is_noisy or self.drowned)
+        is_in_range = not (self.is_clipped or self.has_outliers)
+        return is_in_range and not (self.is_scaled or self.is_shifted or self.is_noisy or self.drowned)
 
     @property
     def is_doubtful(self) -> bool:
