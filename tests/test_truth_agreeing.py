@@ -62,6 +62,7 @@ def told(located: Said, **exits: int | Said) -> dict[str, Said]:
     return {**said, **given, "locate": located}
 
 
+OPEN = Said(3, document={"verdict": "undecided"})
 UNMOVED = {"probe": {"moved": 0.0, "relative": 0.0, "passed_without": True}}
 SENTENCES = [
     ("all agree", told(Said(0, EQUAL)), 0),
@@ -89,7 +90,15 @@ SENTENCES = [
              run=1, suite=1, compare=1, auto=1),
         1,
     ),
-    ("auto is undecided", told(Said(0, ROUNDING), auto=3), 0),
+    ("auto is blind", told(Said(0, ROUNDING), auto=3), 0),
+    ("auto is undecided, rounding explains it", told(Said(0, ROUNDING), auto=OPEN), 1),
+    ("auto is undecided, and so is locate", told(Said(3, "undecided"), auto=OPEN), 0),
+    (
+        "auto is undecided, and locate names the decision",
+        told(Said(0, ROUNDING, "within rounding: no operator is wrong; in 'a', the output of Op"), auto=OPEN),
+        0,
+    ),
+    ("auto fails, locate is undecided", told(Said(3, "undecided"), run=1, suite=1, auto=1), 1),
     ("a race that invariants do not see", told(Said(1, UNSTEADY), run=1, auto=1), 1),
     (
         "looking inside changes a verdict, but not the outputs",
