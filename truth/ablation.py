@@ -167,7 +167,7 @@ LIMITS = tuple(
         (f"{_LOCATE}.rounding.thresholds", "TIE_WIDTH", "units by which a quotient may be off"),
         (f"{_LOCATE}.rounding.thresholds", "_TIES_AT_MOST", "share of a tensor that ties are"),
         (f"{_LOCATE}.rounding.thresholds", "_SHIFTED_FROM", "numbers whose common direction is no chance"),
-        (f"{_LOCATE}.rounding.thresholds", "_LEVELS", "levels of a tensor of 8 bits"),
+        (f"{_LOCATE}.rounding.thresholds", "LEVELS", "levels of a tensor of 8 bits"),
         (f"{_LOCATE}.rounding.thresholds", "_GAIN_MARGIN", "units of a factor of a row"),
         (f"{_LOCATE}.rounding.thresholds", "AT_LIMIT", "share of a type's largest number that is at its limit"),
         (f"{_LOCATE}.rounding.thresholds", "_VANISHING", "least scale that an error is compared with"),

@@ -198,6 +198,31 @@ def test_a_single_clipped_number_that_the_outputs_show_is_named(against, tmp_pat
     assert "'rounded' computes 'rounded': its scale covers" in found["sentence"]
 
 
+def test_sums_of_codes_that_are_ties_are_no_fault(polycmp, tmp_path):
+    """Erf(x) + 1 of a Gelu in codes from -1 to 1 and 0 to 2: each sum lies in the middle between two codes."""
+    step = np.float32(1 / 127.5)
+    held = [
+        ("w", np.eye(converted.WIDTH, dtype=np.float32)), ("step", step), ("one", np.int8(127)),
+        ("step_of_one", np.float32(1 / 127)), ("middle", np.int8(-1)), ("zero", np.int8(0)), ("low", np.int8(-128)),
+    ]  # fmt: skip
+    nodes = [
+        helper.make_node("Erf", ["x"], ["e"], name="erf"),
+        helper.make_node("QuantizeLinear", ["e", "step", "middle"], ["codes"], name="codes"),
+        helper.make_node(
+            "QLinearAdd", ["codes", "step", "middle", "one", "step_of_one", "zero", "step", "low"], ["sums"],
+            name="sum", domain="com.microsoft",
+        ),
+        helper.make_node("DequantizeLinear", ["sums", "step", "low"], ["y"], name="y"),
+    ]  # fmt: skip
+    shape = [2, 5, converted.WIDTH]
+    made = graph_model(nodes, [("x", FLOAT, shape)], [("y", FLOAT, shape)], held)
+    made.opset_import.append(helper.make_opsetid("com.microsoft", 1))
+    onnx.save(made, "sums.onnx")
+    for words in (("run",), ("run", "--mark-all"), ("locate",)):
+        done = polycmp(words[0], "sums.onnx", "-b", "onnxrt", "-b", "onnx", *words[1:])
+        assert done.status == 0, done.out
+
+
 def test_a_clip_inside_that_the_outputs_do_not_show_is_named_as_one(against, tmp_path):
     good = before_an_activation(tmp_path / "good.onnx", activation="Tanh")
     made = before_an_activation(tmp_path / "int8.onnx", covered=0.5, activation="Tanh")

@@ -281,3 +281,41 @@ def test_each_differs_where_a_backend_draws_the_same_numbers_in_each_run(tmp_pat
     samples = PerturbedRuns(backend, backend.model.graph()).samples(feed, {"": "float32"})
     assert samples is not None
     assert len({tensors["z"].tobytes() for tensors in samples.perturbed()}) == SAMPLES
+
+
+def test_what_follows_a_normalisation_of_an_input_moves_too():
+    weights = [("scale", np.ones(64, np.float32)), ("w", np.eye(64, dtype=np.float32))]
+    nodes = [
+        helper.make_node("LayerNormalization", ["x", "scale"], ["n"]), helper.make_node("MatMul", ["n", "w"], ["y"]),
+    ]  # fmt: skip
+    proto = model(nodes, [("n", TensorProto.FLOAT), ("y", TensorProto.FLOAT)], weights)
+    moved = run(proto, {"": "float16"})
+    assert np.abs(moved["n"] - ReferenceEvaluator(proto).run(["n"], {"x": X})[0]).max() > UNITS["float16"] / 2
+    assert np.abs(moved["y"] / moved["n"] - 1).max() > UNITS["float16"] / 2
+
+
+@pytest.mark.parametrize("moves", [True, False])
+def test_codes_beside_a_tie_move_where_operators_read_codes_and_make_codes(moves):
+    """3 x 0.5 / (3 / 7) is 3.5: kernels in float32 make 3 or 4 of it. 4 x 0.5 / (3 / 7) is far from a tie."""
+    import onnxruntime
+
+    codes = [
+        ("zero", np.int8(0)),
+        ("one", np.float32(1.0)),
+        ("half", np.float32(0.5)),
+        ("three", np.float32(3.0 / 7.0)),
+    ]
+    weight = ("w", np.full((64, 1), 1, np.int8))
+    nodes = [
+        helper.make_node("QuantizeLinear", ["x", "one", "zero"], ["q"]),
+        helper.make_node("QLinearMatMul", ["q", "one", "zero", "w", "half", "zero", "three", "zero"], ["y"]),
+    ]
+    proto = model(nodes, [("y", TensorProto.INT8)], [*codes, weight])
+    x = np.zeros((4, 64), np.float32)
+    x[:, 0] = 3.0 if moves else 4.0
+    made = set()
+    for seed in range(1, 9):
+        perturbed = OnnxGraph(proto).perturbed({"": "float32"}, seed, FED)
+        session = onnxruntime.InferenceSession(perturbed.mark(["y"])().SerializeToString())
+        made |= set(session.run(None, {"x": x, **random_inputs(perturbed, OnnxGraph(proto), seed)})[0].ravel().tolist())
+    assert made == ({3, 4} if moves else {5})

@@ -42,6 +42,15 @@ _CAST = {"float16": TensorProto.FLOAT16, "bfloat16": TensorProto.BFLOAT16}
 _CAST_SINCE = {"float16": 6, "bfloat16": 13}
 #: The smallest normal number of a type with few exponents: what is smaller is rounded to steps of one size.
 _SMALLEST = {"float16": 2.0**-14}
+#: Position of the scale of what operators make that read codes and make codes. They multiply by factors of real
+#: numbers, and no tensor between shows what that rounds: a code beside a tie comes out one step off.
+_OUTPUT_SCALE = {
+    "QLinearMatMul": 6, "QLinearConv": 6, "QLinearAdd": 6, "QLinearMul": 6, "QGemm": 7, "QLinearSigmoid": 3,
+    "QLinearLeakyRelu": 3, "QLinearSoftmax": 3, "QLinearAveragePool": 3, "QLinearGlobalAveragePool": 3,
+    "QLinearReduceMean": 3,
+}  # fmt: skip
+#: Roundings of float32 on the way there: of both scales' product, its quotient, the sum times that, and a zero point.
+_FACTORS = 4
 #: Operators whose results hang on shapes alone.
 _SHAPES = frozenset({"Shape", "Size"})
 #: Units of float32 by which results move of functions that kernels approximate. Measured: the Tanh of TensorRT 8.6 was
@@ -178,6 +187,9 @@ def _move_graph(
     for node in graph.node:
         if node.op_type in _CENTRING and node.input[0] in follows and node.input[0] not in moving:
             _move_reading(written, node, kinds, types)
+            follows.add(node.input[0])
+        if node.op_type in _OUTPUT_SCALE and not follows.isdisjoint(node.input):
+            _move_scale(written, node, kinds)
         # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
         written.keep(node)
         if node.op_type in _WEIGHTS_INSIDE and node.output:
@@ -230,6 +242,21 @@ def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Roundi
         written.add("Identity", (read,), f"{name}/exact")
         _write_moved(written, _Tensor(name, kind, element))
         node.input[0] = name
+
+
+def _move_scale(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding]) -> None:
+    """Have an operator of codes multiply by a moved scale, of which it has one number in float32.
+
+    Args:
+        written: Where to write what moves it.
+        node: The operator, which is changed.
+        kinds: Types that tensors are rounded to, by name.
+    """
+    place, name = _OUTPUT_SCALE[node.op_type], f"{node.output[0]}/scale"
+    if kinds.get("", ""):
+        written.add("Identity", (node.input[place],), f"{name}/exact")
+        _write_moved(written, _Tensor(name, "float32", TensorProto.FLOAT, shape=(), summed=3 * _FACTORS**2))
+        node.input[place] = name
 
 
 def _move_attributes(node: NodeProto, kind: Rounding, seed: int) -> None:

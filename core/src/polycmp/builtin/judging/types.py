@@ -125,7 +125,10 @@ def samples_vary(graph: ModelGraph, types: TensorMetadata) -> bool:
         return not is_whole(name) and not is_long
 
     for node in graph.nodes:
-        is_moved = any(name and name not in static and not is_whole(name) for name in node.inputs)
+        read = [name for name in node.inputs if name and name not in static]
+        if read and node.op_type.startswith(_MAKING_CODES):
+            return True  # whose scales move
+        is_moved = not all(map(is_whole, read))
         if (
             is_moved
             and node.op_type not in _OF_SHAPES

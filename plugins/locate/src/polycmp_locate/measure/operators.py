@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from polycmp.graph import weight_values
 from polycmp.judging import beside_masks
 from polycmp.layerwise import PartitionedRun
 from polycmp.precision import UNITS, unit_of
@@ -23,6 +24,7 @@ from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS, NORMALISING, SUMMING
 from polycmp_locate.rounding.perturbing import one_ulp_apart, randomly_moved, rounded, scaled
 from polycmp_locate.rounding.quantised import StepError, step_error
 from polycmp_locate.rounding.thresholds import (
+    LEVELS,
     OPERATOR_MARGIN,
     TIE_WIDTH,
     bounded_floor,
@@ -317,11 +319,20 @@ class OperatorTester:
         return outputs is not None and np.array_equal(to_numpy(outputs[row.tensor]), actual)
 
     def _are_ties(self, row: SweptRow, inputs: Tensors, actual: NDArray[Any], expected: NDArray[Any]) -> bool:
-        """Return whether the reference makes each step of the candidate's of inputs a few units of roundoff away."""
-        lowest, highest = expected.astype(np.int64), expected.astype(np.int64)
-        for factor in (1.0 + TIE_WIDTH * row.input_unit, 1.0 - TIE_WIDTH * row.input_unit):
-            moved = {name: scaled(to_numpy(array), factor) for name, array in inputs.items()}
-            outputs = self.reference.run_part(moved, [row.tensor])
+        """Return whether the reference makes each step of the candidate's of inputs a few units of roundoff away.
+
+        Codes do not move. Of an operator that reads nothing else the scale of what it makes does, its last real number,
+        by so much that the smallest code moves by units of the largest: it adds up numbers of that size.
+        """
+        lowest, highest, width = expected.astype(np.int64), expected.astype(np.int64), TIE_WIDTH * row.input_unit
+        real = {name: to_numpy(array) for name, array in inputs.items() if is_floating(to_numpy(array).dtype)}
+        if not real:
+            graph = self.reference.graph
+            weights = weight_values(graph, [name for name in row.node.inputs if name in graph.weights])
+            real, width = dict([item for item in weights.items() if is_floating(item[1].dtype)][-1:]), LEVELS * width
+        for factor in (1.0 + width, 1.0 - width):
+            moved = {name: scaled(array, factor) for name, array in real.items()}
+            outputs = self.reference.run_part({**inputs, **moved}, [row.tensor])
             if outputs is None or to_numpy(outputs[row.tensor]).shape != actual.shape:
                 return False
             steps = to_numpy(outputs[row.tensor]).astype(np.int64)

@@ -39,7 +39,7 @@ _TIES_AT_MOST = 1.0 / 3.0
 #: So many elements that all differ in the same direction are no chance.
 _SHIFTED_FROM = 16
 #: Levels of an 8-bit tensor; a quotient x / scale has at most so many ties between neighbouring levels.
-_LEVELS = 256.0
+LEVELS = 256.0
 #: Integer types that hold steps of a scale.
 STEP_TYPES = frozenset({"int2", "uint2", "int4", "uint4", "int8", "uint8", "int16", "uint16"})
 #: An error of a whole row by the same factor is a fault from so many units on: rounding of elements is independent
@@ -80,7 +80,7 @@ def step_limit(unit: float) -> float:
 
     x, the scale and their quotient are rounded once each (Higham, section 2.2).
     """
-    return max(1.0, float(math.ceil(4.0 * _LEVELS * unit)))
+    return max(1.0, float(math.ceil(4.0 * LEVELS * unit)))
 
 
 def bounded_floor(reference_error: float, moved: float, unit: float) -> float:
@@ -112,9 +112,7 @@ def is_tie(steps: float, share: float, count: int, unit: float, *, one_sided: bo
         unit: Unit roundoff of what was quantised.
         one_sided: Whether all that differ do so in the same direction, which rounding does not.
     """
-    return (
-        steps <= step_limit(unit) and not one_sided and share <= ties_at_most(count, _LEVELS * OPERATOR_MARGIN * unit)
-    )
+    return steps <= step_limit(unit) and not one_sided and share <= ties_at_most(count, LEVELS * OPERATOR_MARGIN * unit)
 
 
 def ties_at_most(count: int, share: float = math.inf) -> float:
