@@ -1,0 +1,228 @@
+"""Whether `run`, `run --mark-all` and `locate` say one word of random networks in smaller types.
+
+    python -m truth.pairs [--count N] [--seed N] [--beside {file,backend}]
+
+Each pair is a random convolutional network, transformer or perceptron, made smaller by a tool that is installed; every
+other one has a weight that is off. It is asked about beside its source, or with `--beside backend` in ONNX Runtime and
+in ONNX's reference. What `contrary` finds is printed, and so is each good file that is accused, to be read: a mask may
+eat the scale of its scores, or a backend's kernel may be wrong. The exit status is 0 if no command contradicts another.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import logging
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from polycmp_onnx import convert_to_bf16, convert_to_fp16
+from truth.build import Graph
+from truth.judge import Said, run_words
+from truth.networks.tools import TOOLS, Make
+
+COMMANDS = ("run", "run --mark-all", "locate")
+WORDS = {0: "passed", 1: "failed", 3: "undecided"}
+#: Shares by which half of the rows of a weight are too large.
+SHARES = (0.0, 0.0, 0.0, 1e-4, 1e-2, 0.3)
+#: Fewest numbers of a weight that is changed.
+_FEWEST = 16
+#: A kernel for several operators is wrong.
+_FUSED = "probing removes the fault"
+
+
+def convolutional(g: Graph) -> str:
+    """Make convolutions with activations, some of them normalised, and a classifier."""
+    x, channels = g.input("x", g.normal(2, 3, 16, 16)), 3
+    for number in range(int(g.rng.integers(2, 5))):
+        wide = int(g.rng.choice([4, 8, 16]))
+        x, channels = g.conv(x, f"c{number}", channels, wide), wide
+        if g.rng.random() < 0.5:
+            x = g.batch_norm(x, f"n{number}", channels)
+        x = g.node(str(g.rng.choice(["Relu", "Sigmoid", "LeakyRelu", "HardSwish"])), [x], f"a{number}")
+    flat = g.node("Flatten", [g.node("GlobalAveragePool", [x], "pooled")], "flat")
+    scores = g.linear(flat, "scores", channels, 10)
+    return g.node("Softmax", [scores], "y") if g.rng.random() < 0.5 else scores
+
+
+def transformer(g: Graph) -> str:
+    """Make blocks of attention, some of it masked, and of gated products."""
+    width, length = 32, 6
+    x = g.input("x", g.normal(2, length, width))
+    mask = g.const("mask", np.triu(np.full((length, length), -1e9), 1))
+    for number in range(int(g.rng.integers(1, 4))):
+        name = f"b{number}"
+        normed = g.norm(x, f"{name}.n1", width)
+        query, key, value = (g.linear(normed, f"{name}.{part}", width, width) for part in ("q", "k", "v"))
+        scores = g.node("MatMul", [query, g.node("Transpose", [key], f"{name}.kt", perm=[0, 2, 1])], f"{name}.scores")
+        scores = g.node("Mul", [scores, g.const(f"{name}.root", g.rng.choice([width**-0.5, 1.0]))], f"{name}.scaled")
+        if g.rng.random() < 0.3:
+            scores = g.node("Add", [scores, mask], f"{name}.masked")
+        mixed = g.node("MatMul", [g.node("Softmax", [scores], f"{name}.shares"), value], f"{name}.mixed")
+        x = g.node("Add", [x, g.linear(mixed, f"{name}.out", width, width)], f"{name}.sum")
+        up = g.linear(g.norm(x, f"{name}.n2", width), f"{name}.up", width, 2 * width)
+        gated = g.node("Mul", [up, g.node("Sigmoid", [up], f"{name}.gate")], f"{name}.gated")
+        x = g.node("Add", [x, g.linear(gated, f"{name}.down", 2 * width, width)], f"{name}.end")
+    return x
+
+
+def perceptron(g: Graph) -> str:
+    """Make products and functions of them, some of which amplify."""
+    width = int(g.rng.choice([8, 32, 64]))
+    x = g.input("x", g.normal(8, width))
+    for number in range(int(g.rng.integers(2, 8))):
+        x, name = g.linear(x, f"l{number}", width, width), f"a{number}"
+        kind = str(g.rng.choice(["Relu", "Tanh", "Softplus", "norm", "exp", "ratio", "centred", "erf"]))
+        if kind == "norm":
+            x = g.norm(x, name, width)
+        elif kind == "exp":
+            x = g.node("Exp", [g.node("Tanh", [x], f"{name}.bent")], name)
+        elif kind == "ratio":
+            size = g.node("Add", [g.node("Abs", [x], f"{name}.abs"), g.const(f"{name}.least", 0.1)], f"{name}.size")
+            x = g.node("Div", [x, size], name)
+        elif kind == "centred":
+            x = g.node("Sub", [x, g.node("ReduceMean", [x], f"{name}.mean", axes=[-1])], name)
+        elif kind == "erf":
+            risen = g.node("Add", [g.node("Erf", [x], f"{name}.erf"), g.const(f"{name}.one", 1)], f"{name}.up")
+            x = g.node("Mul", [x, risen], name)
+        else:
+            x = g.node(kind, [x], name)
+    return x
+
+
+NETWORKS: tuple[Callable[[Graph], str], ...] = (convolutional, transformer, perceptron)
+
+
+def _saved(convert: Callable[[onnx.ModelProto], onnx.ModelProto]) -> Make:
+    return lambda source, target, feeds: onnx.save(convert(onnx.load(source)), target)
+
+
+#: Makers of another file, by what they make.
+MAKERS: Mapping[str, Make] = {
+    "same types": _saved(lambda model: model),
+    "float16 of polycmp": _saved(convert_to_fp16),
+    "bfloat16 of polycmp": _saved(convert_to_bf16),
+    **{tool.name: tool.make for tool in TOOLS},
+}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two files of one network.
+
+    Attributes:
+        name: The network, what the second file is made with, and the share by which a weight of it is too large.
+        words: The files and backends for a command.
+        is_good: Whether nothing is planted.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    is_good: bool
+
+
+def make_pair(seed: int, folder: Path, *, is_beside_backend: bool) -> Pair:
+    """Write a pair to a folder.
+
+    Args:
+        seed: Seed of everything that is random.
+        folder: The folder.
+        is_beside_backend: Whether the second file runs in two backends, and not beside the first one.
+    """
+    rng = np.random.default_rng(seed)
+    write, share = NETWORKS[rng.integers(len(NETWORKS))], 0.0 if is_beside_backend else float(rng.choice(SHARES))
+    graph = Graph(write.__name__, seed)
+    graph.output(write(graph))
+    net = graph.net()
+    old, spoilt, new = net.write(folder, "old.onnx"), folder / "spoilt.onnx", folder / "new.onnx"
+    onnx.save(_spoilt(net.model, share, rng), spoilt)
+    is_calibrated = rng.random() < 0.7
+    other = {"x": rng.standard_normal(net.feed["x"].shape).astype(np.float32)}
+    for tool in rng.permutation(list(MAKERS)):
+        try:
+            MAKERS[tool](spoilt, new, [net.feed if is_calibrated else other])
+        except Exception:  # noqa: BLE001 - another tool is asked where one is not there, or makes nothing
+            continue
+        break
+    runs_it = "onnx" if tool.startswith("bfloat16") else "onnxrt"
+    beside = "onnx:name=old" if is_beside_backend else f"onnxrt:name=old,model={old}"
+    words = (str(new), "-b", f"{runs_it}:name=new", "-b", beside, "--load-inputs", str(folder / "x.npz"))
+    calibrated = "" if is_calibrated else ", calibrated with other inputs"
+    return Pair(f"{seed}: {write.__name__}, {tool}{calibrated}, {share:g} too large", words, not share)
+
+
+def _spoilt(model: onnx.ModelProto, share: float, rng: np.random.Generator) -> onnx.ModelProto:
+    """Return a model of which half of the rows of a weight are too large by a share."""
+    changed = onnx.ModelProto()
+    changed.CopyFrom(model)
+    large = [item for item in changed.graph.initializer if np.prod(item.dims) >= _FEWEST and item.name != "mask"]
+    weight = large[int(rng.integers(len(large)))]
+    array = numpy_helper.to_array(weight).copy()
+    array[: len(array) // 2] *= np.float32(1 + share)
+    weight.CopyFrom(numpy_helper.from_array(array, weight.name))
+    return changed
+
+
+def ask(pair: Pair, folder: Path) -> dict[str, Said]:
+    """Return what each command says of a pair."""
+    said = {}
+    for command in COMMANDS:
+        name, *options = command.split()
+        said[command] = run_words([name, *pair.words, *options], folder / "said.json")
+    return said
+
+
+def contrary(said: Mapping[str, Said]) -> bool:
+    """Return whether commands say of one pair what cannot both be true.
+
+    Looking inside may add the name of a tensor whose fault the outputs do not show, and nothing else. Where the marks
+    of `--mark-all` keep a kernel from being used, it sees another computation. BLIND says nothing of an output.
+    """
+    if said["run"].document.get("verdict") == "blind":
+        return False
+    run, marked, located = (WORDS.get(said[command].exit, "no answer") for command in COMMANDS)
+    probe = said["locate"].document.get("probe") or {}
+    if run == located and (said["locate"].verdict == _FUSED or not probe.get("trusted", True)):
+        return False
+    return (
+        marked not in {run, "failed"} or located not in {marked, "failed"} or (marked, located) == ("failed", "passed")
+    )
+
+
+def main(words: Sequence[str]) -> int:
+    """Ask of random pairs, print what is to be read, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m truth.pairs", description=__doc__)
+    parser.add_argument("--count", type=int, default=60, help="how many pairs")
+    parser.add_argument("--seed", type=int, default=1, help="seed of the first; each has the next")
+    parser.add_argument("--beside", choices=("file", "backend"), default="file", help="what the file runs beside")
+    options = parser.parse_args(words)
+    logging.disable(logging.WARNING)
+    counts, bad = Counter[str](), 0
+    for seed in range(options.seed, options.seed + options.count):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+                pair = make_pair(seed, folder, is_beside_backend=options.beside == "backend")
+                said = ask(pair, folder)
+        answers = ", ".join(WORDS.get(item.exit, "no answer") for item in said.values())
+        counts[answers] += 1
+        is_contrary = contrary(said)
+        bad += is_contrary
+        if is_contrary or (pair.is_good and "failed" in answers):
+            print(f"{'contrary' if is_contrary else 'accused'}: {pair.name}: {answers}\n    {said['locate'].sentence}")
+    for answers, count in counts.most_common():
+        print(f"{count:5d}  {answers}")
+    return int(bool(bad))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
