@@ -20,9 +20,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from truth.judge import BACKENDS, Said, backends_found, run_words
+from truth.judge import BACKENDS, Said, backends_found, is_contrary, run_words, word_of
 from truth.resuming import Kept, each
-from truth.scenario import EQUAL, ROUNDING, UNSTEADY, Scenario
+from truth.scenario import EQUAL, UNSTEADY, Scenario
 from truth.scenarios import SCENARIOS
 from truth.working import FOLDER, folder_of
 
@@ -31,10 +31,6 @@ PASSED, DIFFERENT = 0, 1
 _HARMLESS = "the outputs are within tolerance"
 #: What it says where that is more, and rounding makes as much of the outputs.
 _HIDDEN = "the outputs are off by no more than rounding explains"
-#: What it says where it names the tensor in which rounding became a decision.
-_TURNED = "no operator is wrong; in "
-#: The verdict of both.
-UNDECIDED = "undecided"
 
 
 @dataclass(frozen=True)
@@ -139,8 +135,7 @@ def contradictions(said: Mapping[str, Said]) -> list[str]:
     - `run --tolerance auto` passes and `locate` accuses, or the other way round: both take rounding into account.
       `locate` sees more than outputs show: where it says itself that rounding explains those, `auto` has to pass them,
       and nothing is contrary. BLIND contradicts nobody.
-    - `run --tolerance auto` fails or is undecided, and `locate` says that it is undecided or that rounding explains it:
-      they are one word, unless `locate` names a tensor in which rounding became a decision, or digits were lost.
+    - `run --tolerance auto` and `locate` say other words, as `is_contrary` tells them apart.
     - `run` cannot compare, as a backend fails, and `locate` says that nothing is wrong.
     - `invariants` finds that the candidate repeats itself, and `locate` that it does not, or the other way round where
       `run` fails. NaN that is at the same place in both runs is asked for as equal: whether it repeats itself is the
@@ -188,19 +183,15 @@ def _located(said: Mapping[str, Said], located: Said) -> list[str]:
 
 def _automatic(said: Mapping[str, Said], located: Said) -> list[str]:
     auto = said.get("run --tolerance auto")
-    if auto is not None and auto.exit != PASSED and _HIDDEN in located.sentence:
+    if auto is None:
+        return []
+    if auto.exit != PASSED and _HIDDEN in located.sentence:
         return [f"run --tolerance auto ends with {auto.exit}, and locate says: {located.sentence}"]
-    if auto is not None and auto.exit == DIFFERENT and located.verdict == UNDECIDED:
-        return [f"run --tolerance auto fails, and locate says: {located.sentence}"]
-    is_open = auto is not None and auto.document.get("verdict") == UNDECIDED
-    if is_open and located.verdict == ROUNDING and _TURNED not in located.sentence:
-        return [f"run --tolerance auto is undecided, and locate says: {located.sentence}"]
-    if auto is None or {auto.exit, located.exit} != {PASSED, DIFFERENT}:
-        return []
-    if located.exit == DIFFERENT and (_is_harmless(located) or _HIDDEN in located.sentence):
-        return []
-    words = "passes" if auto.exit == PASSED else "fails"
-    return [f"run --tolerance auto {words}, and locate says: {located.sentence}"]
+    is_hidden = _is_harmless(located) or _HIDDEN in located.sentence
+    accuses = auto.exit == PASSED and located.exit == DIFFERENT and not is_hidden
+    if accuses or is_contrary(word_of(auto), word_of(located), located.sentence):
+        return [f"run --tolerance auto says {word_of(auto)!r}, and locate: {located.sentence}"]
+    return []
 
 
 def _repeated(said: Mapping[str, Said], located: Said) -> list[str]:

@@ -16,7 +16,7 @@ from typing import Any
 
 import onnx
 
-from truth.scenario import Scenario
+from truth.scenario import ILL, UNDECIDED, Scenario
 
 #: The folder with the backends that exist for scenarios only.
 BACKENDS = Path(__file__).parent / "backends"
@@ -24,6 +24,10 @@ BACKENDS = Path(__file__).parent / "backends"
 RIGHT, SENTENCE = "right", "other sentence"
 ELSEWHERE, ACCUSED, MISSED, FAILED = "named elsewhere", "false accusation", "missed", "no answer"
 GRADES = (RIGHT, SENTENCE, ELSEWHERE, ACCUSED, MISSED, FAILED)
+#: Verdicts of all commands, by exit status; another one is told by the report.
+WORDS = {0: "passed", 1: "failed"}
+#: What `locate` says where it names the tensor in which rounding became a decision, or digits were lost.
+_NAMING = ("no operator is wrong; in ", ILL)
 
 
 @dataclass(frozen=True)
@@ -81,6 +85,27 @@ def backends_found(folder: Path = BACKENDS) -> Iterator[None]:
         yield
     finally:
         sys.path.remove(str(folder))
+
+
+def word_of(said: Said) -> str:
+    """Return the verdict of a command in one word of all commands; empty if it decided nothing else."""
+    return WORDS.get(said.exit, UNDECIDED if UNDECIDED in {said.verdict, said.document.get("verdict")} else "")
+
+
+def is_contrary(run: str, located: str, sentence: str) -> bool:
+    """Return whether `run` and `locate` say of one pair what cannot both be true.
+
+    Looking inside may accuse what the outputs do not show. Where they are undecided it may name the tensor in which
+    rounding became a decision, or digits were lost.
+
+    Args:
+        run: The word of `run`, as `word_of` gives it.
+        located: That of `locate`.
+        sentence: What `locate` says.
+    """
+    if not run or not located or located in {run, "failed"}:
+        return False
+    return run != UNDECIDED or not any(words in sentence for words in _NAMING)
 
 
 def command_of(words: Sequence[str]) -> str:

@@ -27,11 +27,10 @@ from onnx import numpy_helper
 
 from polycmp_onnx import convert_to_bf16, convert_to_fp16
 from truth.build import Graph
-from truth.judge import Said, run_words
+from truth.judge import Said, is_contrary, run_words, word_of
 from truth.networks.tools import TOOLS, Make
 
 COMMANDS = ("run", "run --mark-all", "locate")
-WORDS = {0: "passed", 1: "failed", 3: "undecided"}
 #: Shares by which half of the rows of a weight are too large.
 SHARES = (0.0, 0.0, 0.0, 1e-4, 1e-2, 0.3)
 #: Fewest numbers of a weight that is changed.
@@ -187,15 +186,11 @@ def contrary(said: Mapping[str, Said]) -> bool:
     Looking inside may add the name of a tensor whose fault the outputs do not show, and nothing else. Where the marks
     of `--mark-all` keep a kernel from being used, it sees another computation. BLIND says nothing of an output.
     """
-    if said["run"].document.get("verdict") == "blind":
-        return False
-    run, marked, located = (WORDS.get(said[command].exit, "no answer") for command in COMMANDS)
+    run, marked, located = (word_of(said[command]) for command in COMMANDS)
     probe = said["locate"].document.get("probe") or {}
-    if run == located and (said["locate"].verdict == _FUSED or not probe.get("trusted", True)):
+    if not run or (run == located and (said["locate"].verdict == _FUSED or not probe.get("trusted", True))):
         return False
-    return (
-        marked not in {run, "failed"} or located not in {marked, "failed"} or (marked, located) == ("failed", "passed")
-    )
+    return marked not in {run, "failed"} or is_contrary(marked, located, said["locate"].sentence)
 
 
 def main(words: Sequence[str]) -> int:
@@ -213,7 +208,7 @@ def main(words: Sequence[str]) -> int:
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
                 pair = make_pair(seed, folder, is_beside_backend=options.beside == "backend")
                 said = ask(pair, folder)
-        answers = ", ".join(WORDS.get(item.exit, "no answer") for item in said.values())
+        answers = ", ".join(word_of(item) or "no answer" for item in said.values())
         counts[answers] += 1
         is_contrary = contrary(said)
         bad += is_contrary

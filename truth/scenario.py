@@ -14,7 +14,7 @@ from onnx import helper, numpy_helper
 from truth.build import Array, Net
 from truth.models import net_of
 
-EQUAL, ROUNDING, ILL = "equal", "within rounding", "ill-conditioned model"
+EQUAL, ROUNDING, ILL, UNDECIDED = "equal", "within rounding", "ill-conditioned model", "undecided"
 WORSE, WRONG = "worse than this precision explains", "wrong"
 BORN, CONSTANT = "NaN/Inf born here", "suspiciously constant"
 UNSTEADY = "other numbers in each run"

@@ -16,9 +16,15 @@ from pathlib import Path
 from typing import Any
 
 from truth.converters.measuring import RUINED
+from truth.judge import is_contrary
 from truth.packages.fetching import Shipped
+from truth.scenario import UNDECIDED
 
 #: What no command may say, whatever the model: a trace, and words for a fault of our own.
+#: Verdicts of all commands, by the heading of what they say.
+_WORDS = {
+    "PASSED": "passed", "NO FAULT": "passed", "FAILED": "failed", "FOUND": "failed", "UNDECIDED": UNDECIDED,
+}  # fmt: skip
 NEVER = re.compile(
     r"^Traceback \(most recent|this is a fault of polycmp itself|"
     r"^(?!\[I\]).*\b(Key|Attribute|Index|Name|Syntax|Type)Error\b",
@@ -187,21 +193,21 @@ def graded_together(said: Sequence[Said]) -> list[Said]:
 def _contrary(item: Said, by_command: Mapping[str, Said]) -> str:
     """Return what another command says that cannot be true beside an answer; empty if nothing is.
 
-    `run --mark-all` must not fail what `run` and `locate` pass. Where `run` says FAILED, so does `locate`; where it is
-    UNDECIDED, `locate` names an operator or is so, too.
+    `run --mark-all` must not fail what `run` and `locate` pass.
     """
     if item.command == "run --mark-all" and item.status == 1:
         others = [by_command[name].status for name in ("run", "locate") if name in by_command]
         return "`run` and `locate` pass it" if others == [0, 0] else ""
-    run = by_command.get(f"run{item.command.removeprefix('locate')}") if item.command.startswith("locate") else None
-    if run is None or item.status == 1:
+    if not item.command.startswith("locate"):
         return ""
-    if run.sentence.startswith("FAILED"):
-        return "`run` fails it"
-    names_nothing = (
-        item.sentence.startswith("NO FAULT: within rounding") and "no operator is wrong; in" not in item.sentence
-    )
-    return "`run` is undecided" if names_nothing and run.sentence.startswith("UNDECIDED") else ""
+    run, located = _word(by_command.get(f"run{item.command.removeprefix('locate')}")), _word(item)
+    return f"`run` says {run}" if is_contrary(run, located, item.sentence) else ""
+
+
+def _word(said: Said | None) -> str:
+    """Return a command's verdict in one word, as `truth.agreeing.word_of` does; empty if it has none."""
+    heading = said.sentence.partition(":")[0] if said is not None else ""
+    return _WORDS.get(heading, "")
 
 
 def _grade(said: Said, out: str) -> tuple[str, str]:

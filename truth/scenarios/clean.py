@@ -12,7 +12,7 @@ from onnx import numpy_helper
 from truth.build import Net
 from truth.host import fuses_experts, saturates
 from truth.models import ARCHITECTURES, eight_bits, hard, lowbit
-from truth.scenario import EQUAL, ILL_CONDITIONED, NO_FAULT, NOTHING, SAME, Expect, Scenario
+from truth.scenario import EQUAL, ILL_CONDITIONED, NO_FAULT, NOTHING, SAME, UNDECIDED, Expect, Scenario
 
 #: Types that hold exact numbers where it matters: a coarse type is asked for, and nothing else is wrong.
 COARSE = ("float16", "bfloat16")
@@ -83,7 +83,7 @@ _HARD = [
     _hard("remainder", hard.remainder),
     _hard("two outputs", hard.two_outputs),
     _hard("two outputs, unoptimised", hard.two_outputs, reference="onnxrt:optimization=off"),
-    _hard("kept digits", hard.kept_digits, Expect(("undecided",), exit=3)),  # its outputs are, in `run`, too
+    _hard("kept digits", hard.kept_digits, Expect((UNDECIDED,), exit=3)),  # its outputs are, in `run`, too
     _hard("kept digits, unoptimised", hard.kept_digits, reference="onnxrt:optimization=off"),
     _hard("chaotic, a constant a unit of float32 off", hard.chaotic, reference="good", changes=(_a_unit_more,)),
     _hard(

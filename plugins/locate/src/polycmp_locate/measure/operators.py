@@ -321,15 +321,13 @@ class OperatorTester:
     def _are_ties(self, row: SweptRow, inputs: Tensors, actual: NDArray[Any], expected: NDArray[Any]) -> bool:
         """Return whether the reference makes each step of the candidate's of inputs a few units of roundoff away.
 
-        Codes do not move. Of an operator that reads nothing else the scale of what it makes does, its last real number,
-        by so much that the smallest code moves by units of the largest: it adds up numbers of that size.
+        Codes do not move. Of an operator that reads nothing else the scale of what it makes does, by so much that the
+        smallest code moves by units of the largest: it adds up numbers of that size.
         """
         lowest, highest, width = expected.astype(np.int64), expected.astype(np.int64), TIE_WIDTH * row.input_unit
         real = {name: to_numpy(array) for name, array in inputs.items() if is_floating(to_numpy(array).dtype)}
         if not real:
-            graph = self.reference.graph
-            weights = weight_values(graph, [name for name in row.node.inputs if name in graph.weights])
-            real, width = dict([item for item in weights.items() if is_floating(item[1].dtype)][-1:]), LEVELS * width
+            real, width = self._output_scale(row), LEVELS * width
         for factor in (1.0 + width, 1.0 - width):
             moved = {name: scaled(array, factor) for name, array in real.items()}
             outputs = self.reference.run_part({**inputs, **moved}, [row.tensor])
@@ -339,6 +337,13 @@ class OperatorTester:
             lowest, highest = np.minimum(lowest, steps), np.maximum(highest, steps)
         codes = actual.astype(np.int64)
         return bool(((lowest <= codes) & (codes <= highest)).all())
+
+    def _output_scale(self, row: SweptRow) -> dict[str, NDArray[Any]]:
+        """Return the scale of the codes that an operator makes: the last real number among its weights."""
+        graph = self.reference.graph
+        weights = weight_values(graph, [name for name in row.node.inputs if name in graph.weights])
+        real = [name for name, array in weights.items() if is_floating(array.dtype)]
+        return {name: weights[name] for name in real[-1:]}
 
     def _saturates(self, row: SweptRow, inputs: Tensors) -> bool:
         """Return whether both sides agree on half of the activations, of which no two products exceed 16 bits."""

@@ -175,9 +175,12 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
             f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
         )
-    is_mostly_clipped = steps.has_outliers and not steps.is_only_scaled and steps.at_ends > _CLIPPED_SHARE
-    if (steps.is_clipped or is_mostly_clipped) and other is not None:
-        return f": {steps.clipping(other.low, other.high)}"
+    is_off = (steps.is_clipped or steps.has_outliers) and not steps.is_only_scaled
+    if is_off and steps.at_ends > _CLIPPED_SHARE and other is not None:
+        return (
+            f": its scale covers {steps.low:.4g} to {steps.high:.4g}, but the reference's numbers reach from "
+            f"{other.low:.4g} to {other.high:.4g}, so {steps.beyond:.2g} of the elements are clipped"
+        )
     if steps.is_scaled:
         return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
     if steps.is_shifted:

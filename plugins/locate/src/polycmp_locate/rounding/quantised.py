@@ -97,18 +97,6 @@ class StepError:
         whole = not (self.is_scaled or self.is_shifted or self.drowned)
         return whole and self.beyond > 0.0 and self.at_ends == 1.0
 
-    def clipping(self, low: float, high: float) -> str:
-        """Describe what was cut off.
-
-        Args:
-            low: Smallest number of the reference.
-            high: Largest number of the reference.
-        """
-        return (
-            f"its scale covers {self.low:.4g} to {self.high:.4g}, but the reference's numbers reach from {low:.4g} to "
-            f"{high:.4g}, so {self.beyond:.2g} of the elements are clipped"
-        )
-
     @property
     def is_shifted(self) -> bool:
         """Whether all numbers of a channel moved alike, as a missing bias moves them."""
