@@ -8,7 +8,9 @@ import pytest
 from onnx import helper
 from packaging.version import Version
 
+from polycmp_onnx.graph import element_type
 from polycmp_onnx.reference import make_evaluator
+from polycmp_onnx.shapes import value_types
 
 ort = pytest.importorskip("onnxruntime")
 
@@ -62,7 +64,7 @@ def judged(cases):
 
 
 def agree(case):
-    """Have ONNX Runtime and the evaluator compute the same, the latter in float64, too."""
+    """Have ONNX Runtime and the evaluator compute the same, the latter in float64, too, in types that are inferred."""
     op, arrays, attributes, *outputs = case
     if op in {"GroupQueryAttention", "MultiHeadAttention", "MatMulNBits"} and Version(ort.__version__) < Version(
         "1.24"
@@ -73,7 +75,10 @@ def agree(case):
     model, feed = model_of(op, arrays, attributes, *outputs)
     expected, got = expected_of(model, feed), make_evaluator(model).run(None, feed)
     wide = make_evaluator(model, dtype="float64").run(None, feed)
-    for one, two, third in zip(expected, got, wide, strict=True):
+    types = value_types(model)
+    for value, one, two, third in zip(model.graph.output, expected, got, wide, strict=True):
+        if np.issubdtype(one.dtype, np.floating) or value.name in types:
+            assert element_type(types[value.name]) == one.dtype
         assert two.dtype == one.dtype
         scale = max(float(np.abs(one).max()), 1e-3)
         np.testing.assert_allclose(two, one, rtol=1e-4, atol=1e-5 * scale)

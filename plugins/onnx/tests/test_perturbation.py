@@ -240,6 +240,25 @@ def test_what_operators_of_machine_learning_make_moves_although_onnx_infers_no_t
     assert not np.array_equal(bounded, np.tanh(scaled)), "so does what is made of it"
 
 
+def test_what_follows_an_operator_of_onnx_runtime_moves_also_where_a_file_does_not_import_its_domain():
+    """ONNX has no schemas of them and infers nothing of a file that imports too little, which ONNX Runtime runs."""
+    onnxruntime = pytest.importorskip("onnxruntime")
+    gelu = helper.make_node("QuickGelu", ["x"], ["curved"], domain="com.microsoft", alpha=1.0)
+    nodes = [
+        gelu,
+        helper.make_node("Add", ["curved", "curved"], ["twice"]),
+        helper.make_node("Floor", ["twice"], ["y"]),
+    ]
+    proto = model(nodes, [("y", TensorProto.FLOAT)])
+    perturbed = OnnxGraph(proto).perturbed({"": "float32"}, 1, FED)
+    assert perturbed is not None
+    names = ["curved", "twice"]
+    exact = onnxruntime.InferenceSession(OnnxGraph(proto).mark(names)().SerializeToString()).run(names, {"x": X})
+    moved = onnxruntime.InferenceSession(perturbed.mark(names)().SerializeToString()).run(names, fed(proto, perturbed))
+    assert 0.0 < np.abs(moved[0] / exact[0] - 1).max() < 4.0 * UNITS["float32"]
+    assert not np.array_equal(moved[1], moved[0] + moved[0]), "so does what is made of it"
+
+
 @pytest.mark.parametrize("opset", [8, 10, 21, 22])
 def test_models_of_all_versions_move_in_onnx_runtime(opset):
     """It has no operators of version 22 that draw random numbers."""

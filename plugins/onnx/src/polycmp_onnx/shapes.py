@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from polycmp.errors import ModelError, describe_exception
 from polycmp.loader import immediate, keyword_aliases
-from polycmp_onnx.graph import computed_tensors, known_values, schema_of, subgraphs, tensor_bytes
+from polycmp_onnx.graph import (
+    STANDARD,
+    computed_tensors,
+    known_values,
+    nodes_within,
+    schema_of,
+    subgraphs,
+    tensor_bytes,
+)
 from polycmp_onnx.load import OnnxLoader, own_model
 from polycmp_onnx.passes import model_pass, noted_types
 
@@ -23,6 +31,16 @@ _LOG = logging.getLogger("polycmp")
 LARGEST_SHAPE = 4096
 #: Element types that schemas write out, as ONNX numbers them.
 _WRITTEN = {"tensor(float)": 1, "tensor(double)": 11, "tensor(int64)": 7, "tensor(bool)": 9, "tensor(string)": 8}
+#: Element types of real numbers, as ONNX numbers them.
+_REAL = {1, 10, 11, 16}
+#: Outputs of ONNX Runtime's operators that are no real numbers where inputs are, by operator and place. Those of
+#: operators whose names begin with "QLinear" or "QOrdered" are codes.
+_NOT_REAL = {
+    ("BeamSearch", 0), ("BiasDropout", 1), ("BitmaskBiasDropout", 1), ("BitmaskDropout", 1),
+    ("EmbedLayerNormalization", 1), ("GreedySearch", 0), ("IsAllFinite", 0), ("QEmbedLayerNormalization", 1),
+    ("QGemm", 0), ("QuantizeLinear", 0), ("Sampling", 0), ("Unique", 1), ("Unique", 2), ("Unique", 3),
+    ("WhisperBeamSearch", 0),
+}  # fmt: skip
 
 
 @keyword_aliases("save_to_disk_threshold_bytes")
@@ -107,26 +125,36 @@ def value_types(model: Any) -> dict[str, Any]:
     """
     import onnx
 
-    noted = known_values(model.graph)
+    noted = _typed(model)
     if all(name in noted for name in computed_tensors(model.graph)):
         return noted
     small = structure(model)
     try:
-        known = {**known_values(onnx.shape_inference.infer_shapes(small).graph), **noted}
-        told = types_by_schema(small, known)
-        if told:  # which ONNX infers the types and shapes of what follows from
+        known = {**_typed(onnx.shape_inference.infer_shapes(small)), **noted}
+        while told := types_by_operator(small, known):  # ONNX infers the types and shapes of what follows from them
             small.graph.value_info.extend(told.values())
-            known = {**told, **known_values(onnx.shape_inference.infer_shapes(small).graph), **known}
+            known = {**told, **_typed(onnx.shape_inference.infer_shapes(small)), **known}
     except Exception as error:  # noqa: BLE001 - types are a help here, never a need
         _LOG.info("some types stay unknown: %s", describe_exception(error))
         return noted
     return known
 
 
-def types_by_schema(model: Any, known: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the types, without shapes, that operators' schemas tell of tensors that ONNX infers none of, by name.
+def _typed(model: Any) -> dict[str, Any]:
+    """Return the `ValueInfoProto` of every tensor of which a model notes a type, by name."""
+    known = known_values(model.graph).items()
+    return {
+        name: value
+        for name, value in known
+        if value.type.tensor_type.elem_type or value.type.WhichOneof("value") not in {None, "tensor_type"}
+    }
 
-    Most operators of `ai.onnx.ml` have no inference, but say that they make `tensor(float)`, or what they read.
+
+def types_by_operator(model: Any, known: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the types, without shapes, that operators tell of tensors that ONNX infers none of, by name.
+
+    Most operators of `ai.onnx.ml` have no inference, but their schemas say that they make `tensor(float)`, or what they
+    read. Those of ONNX Runtime have no schema here: what they make of real numbers has the type of the first of them.
 
     Args:
         model: An `onnx.ModelProto`.
@@ -139,20 +167,32 @@ def types_by_schema(model: Any, known: Mapping[str, Any]) -> dict[str, Any]:
     elements.update({item.name: item.data_type for item in model.graph.initializer})
     told: dict[str, Any] = {}
     for node in model.graph.node:
-        unknown = [place for place, name in enumerate(node.output) if name and not elements.get(name)]
-        schema = schema_of(node.op_type, versions.get(node.domain or "ai.onnx", 0), node.domain) if unknown else None
-        if schema is None:
+        unknown = [place for place, name in enumerate(node.output) if name and name not in elements]
+        if not unknown:
             continue
-        operands = zip(schema.inputs, node.input, strict=False)
-        read = {form.type_str: elements[name] for form, name in operands if elements.get(name)}
+        schema = schema_of(node.op_type, versions.get(node.domain or "ai.onnx", 0), node.domain)
         for place in unknown:
-            written = schema.outputs[min(place, len(schema.outputs) - 1)].type_str
-            element = read.get(written) or _WRITTEN.get(written)
+            element = _by_schema(schema, node, place, elements) if schema else _real_result(node, place, elements)
             if element:
                 name = node.output[place]
                 elements[name] = element
                 told[name] = onnx.helper.make_tensor_value_info(name, element, None)
     return told
+
+
+def _by_schema(schema: Any, node: Any, place: int, elements: Mapping[str, int]) -> int:
+    """Return the element type of what an operator makes, as its schema tells it; 0 where it does not."""
+    operands = zip(schema.inputs, node.input, strict=False)
+    read = {form.type_str: elements[name] for form, name in operands if elements.get(name)}
+    written = schema.outputs[min(place, len(schema.outputs) - 1)].type_str
+    return read.get(written) or _WRITTEN.get(written) or 0
+
+
+def _real_result(node: Any, place: int, elements: Mapping[str, int]) -> int:
+    """Return the element type of real numbers that an operator without a schema makes; 0 where it makes others."""
+    if node.op_type.startswith(("QLinear", "QOrdered")) or (node.op_type, place) in _NOT_REAL:
+        return 0
+    return next((kind for name in node.input if (kind := elements.get(name, 0)) in _REAL), 0)
 
 
 def structure(model: Any) -> Any:
@@ -175,6 +215,9 @@ def structure(model: Any) -> Any:
         elif item.name not in fed:
             graph.input.append(onnx.helper.make_tensor_value_info(item.name, item.data_type, item.dims))
     _say_one_sided(graph.node)
+    imported = {item.domain for item in small.opset_import}
+    for domain in {node.domain for node in nodes_within(graph)} - imported - set(STANDARD):
+        small.opset_import.append(onnx.helper.make_opsetid(domain, 1))  # which ONNX Runtime does not need
     return small
 
 
