@@ -234,6 +234,35 @@ def test_a_clip_inside_that_the_outputs_do_not_show_is_named_as_one(against, tmp
     assert found["sentence"].endswith("; even so, the outputs are within tolerance")
 
 
+def test_a_product_is_not_accused_of_what_the_range_before_it_cuts_off(against, tmp_path):
+    """ONNX Runtime's quantiser writes the same steps on both sides of a Reshape, and the second are the product's."""
+    rng, shape = np.random.default_rng(7), [2, 5, converted.WIDTH]
+    held = [
+        ("w", rng.standard_normal((converted.WIDTH, 64)).astype(np.float32)), ("four", np.float32(4.0)),
+        ("step", np.float32(2.0 / 127)), ("zero", np.int8(0)), ("flat", np.array([10, converted.WIDTH])),
+        ("deep", np.array([2, 5, 64])),
+    ]  # fmt: skip
+    before = [helper.make_node("Tanh", ["x"], ["t"]), helper.make_node("Mul", ["t", "four"], ["h"], name="h")]
+    steps = [
+        helper.make_node(operator, [read, "step", "zero"], [output], name=output)
+        for operator, read, output in (
+            ("QuantizeLinear", "h", "codes"), ("DequantizeLinear", "codes", "rounded"),
+            ("QuantizeLinear", "rows", "row_codes"), ("DequantizeLinear", "row_codes", "rounded_rows"),
+        )
+    ]  # fmt: skip
+    made = [
+        *before, *steps[:2], helper.make_node("Reshape", ["rounded", "flat"], ["rows"]), *steps[2:],
+        helper.make_node("MatMul", ["rounded_rows", "w"], ["products"], name="product"),
+        helper.make_node("Reshape", ["products", "deep"], ["y"]),
+    ]  # fmt: skip
+    good = [*before, helper.make_node("MatMul", ["h", "w"], ["y"], name="product")]
+    for name, operators in (("good.onnx", good), ("int8.onnx", made)):
+        onnx.save(graph_model(operators, [("x", FLOAT, shape)], [("y", FLOAT, [2, 5, 64])], held), tmp_path / name)
+    done, found = against("locate", tmp_path / "int8.onnx", tmp_path / "good.onnx")
+    assert (done.status, found["operator"]["name"]) == (1, "rounded"), found["sentence"]
+    assert ": its scale covers" in found["sentence"]
+
+
 # --- activations that the quantiser leaves to the range of the codes
 
 

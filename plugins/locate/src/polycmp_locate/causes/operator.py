@@ -283,10 +283,17 @@ class _Blame:
             outputs = self._reached_outputs(row)
             is_cured = self.evidence.cures(row, outputs) if outputs else False
             if is_cured or (is_cured is None and not place and outputs & self.evidence.beyond):
-                return row
+                return self._cut_before(row, clipped) or row
             if is_cured is None:
                 return None
         return None
+
+    def _cut_before(self, row: Row, clipped: Sequence[Row]) -> Row | None:
+        """Return the clipped tensor that an operator reads which cuts off what it reads, and nothing that it makes."""
+        steps = row.standalone.steps if row.standalone is not None else None
+        if steps is None or not steps.is_cut_in_reading:
+            return None
+        return next((item for item in clipped if item.tensor in row.node.inputs), None)
 
     def _is_ill(self, row: Row) -> bool:
         return is_ill_conditioned(row) and self._is_off(row) and self._reaches_outputs(row)

@@ -195,6 +195,25 @@ class OperatorTester:
         parts = _parts_of(row, actual, expected, allowed_type(self.candidate, self.reference))
         return parts.relative, parts.max_abs, _gain_of(row, actual, expected)
 
+    def is_cut_in_reading(self, row: SweptRow, inputs: Tensors, output: Any) -> bool:
+        """Return whether a part that rounds to steps does right by what the candidate itself read.
+
+        Of numbers of the reference's that its ranges leave out it makes something else.
+
+        Args:
+            row: The tensor in question.
+            inputs: Inputs of the part, from the candidate.
+            output: The candidate's tensor.
+        """
+        reference_outputs = self.reference.run_part(inputs, [row.tensor])
+        if reference_outputs is None or not isinstance(row.node, PartNode):
+            return False
+        actual, expected = to_numpy(output), to_numpy(reference_outputs[row.tensor])
+        if actual.shape != expected.shape:
+            return False
+        rounded = requantised(self.reference, row.node, inputs)
+        return _step_error(row, actual, expected, self._range_before(row, inputs), rounded).is_rounding
+
     def is_decided_otherwise(self, row: SweptRow, inputs: Tensors, output: Any) -> bool:
         """Return whether the candidate decides otherwise in its place only what one unit in the last place decides.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polycmp.sentences import counted
 from polycmp_locate.pairing.parts import PartNode
-from polycmp_locate.row_rules import rounds_on_the_way
+from polycmp_locate.row_rules import is_clipped, rounds_on_the_way
 from polycmp_locate.values.judged import UNDECIDED
 from polycmp_locate.values.located import Located
 
@@ -23,8 +23,10 @@ def worst_steps(located: Located) -> str:
     if not rows or judged.seen_probe is None or judged.seen_probe.error <= _MIN_ERROR:
         return ""
     kind = max((row.node for row in rows if isinstance(row.node, PartNode)), key=lambda node: node.unit).coarsest
+    cut_off = sum(map(is_clipped, judged.harmless))
+    but = f", but for {cut_off} whose ranges leave out numbers of these inputs (calibrate with such)" if cut_off else ""
     text = (
-        f"none of {counted(len(judged.rows), 'tensor')} is off by more than rounding to {kind} explains; "
+        f"none of {counted(len(judged.rows), 'tensor')} is off by more than rounding to {kind} explains{but}; "
         f"{counted(len(rows), 'part')} of the model round to it, which together puts the outputs off by "
         f"{judged.seen_probe.error:.2g} relative"
     )

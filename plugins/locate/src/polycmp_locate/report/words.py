@@ -175,6 +175,8 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
             f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
         )
+    if steps.is_cut_in_reading:
+        return f" with {steps.beyond:.2g} of the elements off, for its ranges leave out numbers that it reads"
     is_off = (steps.is_clipped or steps.has_outliers) and not steps.is_only_scaled
     if is_off and steps.at_ends > _CLIPPED_SHARE and other is not None:
         return (
@@ -421,12 +423,11 @@ def _some(readers: Sequence[GraphNode]) -> str:
 
 def _harmless(located: Located) -> Iterator[str]:
     judged = located.judged
+    passed = all(item.passed for item in judged.finals)
+    but = "but the outputs do not show it" if passed else "which does not explain the outputs alone"
     for row in judged.harmless[:_SHOWN]:
         error = row.standalone.relative if row.standalone is not None else row.relative
-        yield (
-            f"{row.node.label} by itself is off by {error:.2g} relative in {row.tensor!r}, "
-            "but the outputs do not show it"
-        )
+        yield f"{row.node.label} by itself is off by {error:.2g} relative in {row.tensor!r}, {but}"
     if len(judged.harmless) > _SHOWN:
         yield (
             f"so {'is' if len(judged.harmless) - _SHOWN == 1 else 'are'} "

@@ -52,6 +52,8 @@ class StepError:
         high: Largest number.
         at_ends: Share of those elements that are the smallest or the largest number in place of one beyond it.
         drowned: Magnitude of the numbers beside masks that vanish in steps made for the masks; 0 if there are none.
+        is_cut_in_reading: Whether it is only off where ranges cut off what is read, and rounding of what the candidate
+            itself read.
         within_step: Whether all are at most one step of the scale away, and that is no large share of the largest.
         gain_limit: Distance of the factor from 1 that rounding explains.
         shift: By which share of the reference's largest number those of a channel are off on average, at most, if that
@@ -69,6 +71,7 @@ class StepError:
     high: float
     at_ends: float = 0.0
     drowned: float = 0.0
+    is_cut_in_reading: bool = False
     within_step: bool = False
     gain_limit: float = _GAIN
     shift: float = 0.0
@@ -95,7 +98,7 @@ class StepError:
     def is_clipped(self) -> bool:
         """Whether numbers are cut off at the ends of a range, and no more: what that loses the outputs show."""
         whole = not (self.is_scaled or self.is_shifted or self.drowned)
-        return whole and self.beyond > 0.0 and self.at_ends == 1.0
+        return self.is_cut_in_reading or (whole and self.beyond > 0.0 and self.at_ends == 1.0)
 
     @property
     def is_shifted(self) -> bool:
@@ -183,7 +186,7 @@ def step_error(
     worst = np.inf if unlike else float(gap.max())
     rms = math.sqrt(dot(gap, gap) / gap.size) if gap.size else 0.0
     return StepError(
-        gain, beyond, share, worst, low, high, at_ends, drowned, worst <= one, allowed,
+        gain, beyond, share, worst, low, high, at_ends, drowned, False, worst <= one, allowed,
         _shift(actual, expected, _MEASURED * noise), shift_limit, rms, rms_limit,
     )  # fmt: skip
 
