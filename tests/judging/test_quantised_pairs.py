@@ -234,7 +234,12 @@ def test_a_clip_inside_that_the_outputs_do_not_show_is_named_as_one(against, tmp
     assert found["sentence"].endswith("; even so, the outputs are within tolerance")
 
 
-def test_a_product_is_not_accused_of_what_the_range_before_it_cuts_off(against, tmp_path):
+@pytest.mark.parametrize(
+    ("is_twice", "name", "said"),
+    [(True, "rounded", "computes 'rounded': its scale covers"), (False, "product", "'y': its scale for 'h' covers")],
+    ids=["both sides", "one side"],
+)
+def test_a_product_is_not_accused_of_what_a_range_cuts_off(against, tmp_path, is_twice, name, said):
     """ONNX Runtime's quantiser writes the same steps on both sides of a Reshape, and the second are the product's."""
     rng, shape = np.random.default_rng(7), [2, 5, converted.WIDTH]
     held = [
@@ -250,17 +255,18 @@ def test_a_product_is_not_accused_of_what_the_range_before_it_cuts_off(against, 
             ("QuantizeLinear", "rows", "row_codes"), ("DequantizeLinear", "row_codes", "rounded_rows"),
         )
     ]  # fmt: skip
+    first, read = (steps[:2], "rounded") if is_twice else ([], "h")
     made = [
-        *before, *steps[:2], helper.make_node("Reshape", ["rounded", "flat"], ["rows"]), *steps[2:],
+        *before, *first, helper.make_node("Reshape", [read, "flat"], ["rows"]), *steps[2:],
         helper.make_node("MatMul", ["rounded_rows", "w"], ["products"], name="product"),
         helper.make_node("Reshape", ["products", "deep"], ["y"]),
     ]  # fmt: skip
     good = [*before, helper.make_node("MatMul", ["h", "w"], ["y"], name="product")]
-    for name, operators in (("good.onnx", good), ("int8.onnx", made)):
-        onnx.save(graph_model(operators, [("x", FLOAT, shape)], [("y", FLOAT, [2, 5, 64])], held), tmp_path / name)
+    for file, operators in (("good.onnx", good), ("int8.onnx", made)):
+        onnx.save(graph_model(operators, [("x", FLOAT, shape)], [("y", FLOAT, [2, 5, 64])], held), tmp_path / file)
     done, found = against("locate", tmp_path / "int8.onnx", tmp_path / "good.onnx")
-    assert (done.status, found["operator"]["name"]) == (1, "rounded"), found["sentence"]
-    assert ": its scale covers" in found["sentence"]
+    assert (done.status, found["operator"]["name"]) == (1, name), found["sentence"]
+    assert said in found["sentence"]
 
 
 # --- activations that the quantiser leaves to the range of the codes

@@ -152,10 +152,6 @@ class _Tester:
             if expected is not None:
                 alone = self._tester.standalone_error(row, inputs, expected[row.tensor], kinds, passes)
                 alone = replace(alone, on_own=True) if alone is not None else None
-        steps = alone.steps if alone is not None else None
-        if alone is not None and steps is not None and not steps.is_rounding and own_inputs is not None:
-            is_cut = row.tensor in candidate and self._tester.is_cut_in_reading(row, own_inputs, candidate[row.tensor])
-            alone = replace(alone, steps=replace(steps, is_cut_in_reading=is_cut))
         # Where a part rounds to steps, numbers that came to differ on the way are clipped elsewhere: no fault of it.
         in_place = not rounds_to_steps(row.node, row.unit) and own_inputs is not None and row.tensor in candidate
         if alone is not None and own_inputs is not None and in_place:

@@ -128,7 +128,11 @@ class OperatorTester:
                 return result
             rounded = requantised(self.reference, row.node, inputs)
             steps = _step_error(row, actual, expected, before, rounded)
-            return replace(result, steps=(steps.is_rounding and self._of_few_bits(row, row.node, feed)) or steps)
+            steps = (steps.is_rounding and self._of_few_bits(row, row.node, feed)) or steps
+            is_cut = not (steps.is_rounding or steps.is_clipped) and self._is_cut_in_reading(
+                row, row.node, inputs, actual
+            )
+            return replace(result, steps=replace(steps, is_cut_in_reading=is_cut))
         if result.relative <= operator_limit(row):
             return result  # so small an error needs no explanation
         again = None if self.reference.can_join else self.reference.run_part(inputs, [row.tensor])
@@ -164,6 +168,26 @@ class OperatorTester:
         steps = _step_error(row, actual, expected, 0.0, requantised(self.reference, node, feed))
         return None if steps.is_rounding else steps
 
+    def _is_cut_in_reading(self, row: SweptRow, node: PartNode, inputs: Tensors, actual: NDArray[Any]) -> bool:
+        """Return whether a part does right by what its ranges leave of what it reads.
+
+        Args:
+            row: The tensor in question.
+            node: The part.
+            inputs: Inputs of the part, from the reference.
+            actual: What the candidate makes of them.
+        """
+        cut = {name: np.clip(to_numpy(inputs[name]), *ends) for name, ends in node.ends.items() if name in inputs}
+        if all(np.array_equal(array, to_numpy(inputs[name])) for name, array in cut.items()):
+            return False
+        left = {**inputs, **cut}
+        outputs = self.reference.run_part(left, [row.tensor])
+        if outputs is None or to_numpy(outputs[row.tensor]).shape != actual.shape:
+            return False
+        rounded = requantised(self.reference, node, left)
+        steps = _step_error(row, actual, to_numpy(outputs[row.tensor]), self._range_before(row, left), rounded)
+        return steps.is_rounding or steps.is_clipped
+
     def _range_before(self, row: SweptRow, inputs: Tensors) -> float:
         """Return the largest magnitude of what the reference cuts to a tensor; 0 if it cuts nothing.
 
@@ -194,25 +218,6 @@ class OperatorTester:
             return None if _is_shaped_alike(row) else (math.inf, math.inf, 0.0)
         parts = _parts_of(row, actual, expected, allowed_type(self.candidate, self.reference))
         return parts.relative, parts.max_abs, _gain_of(row, actual, expected)
-
-    def is_cut_in_reading(self, row: SweptRow, inputs: Tensors, output: Any) -> bool:
-        """Return whether a part that rounds to steps does right by what the candidate itself read.
-
-        Of numbers of the reference's that its ranges leave out it makes something else.
-
-        Args:
-            row: The tensor in question.
-            inputs: Inputs of the part, from the candidate.
-            output: The candidate's tensor.
-        """
-        reference_outputs = self.reference.run_part(inputs, [row.tensor])
-        if reference_outputs is None or not isinstance(row.node, PartNode):
-            return False
-        actual, expected = to_numpy(output), to_numpy(reference_outputs[row.tensor])
-        if actual.shape != expected.shape:
-            return False
-        rounded = requantised(self.reference, row.node, inputs)
-        return _step_error(row, actual, expected, self._range_before(row, inputs), rounded).is_rounding
 
     def is_decided_otherwise(self, row: SweptRow, inputs: Tensors, output: Any) -> bool:
         """Return whether the candidate decides otherwise in its place only what one unit in the last place decides.

@@ -59,6 +59,8 @@ class PartNode(GraphNode):
             where the candidate shows that, too.
         steps: The step of the scale to which the candidate rounds the tensor, and those of what the part reads, by
             name, each the largest of several; none of what it does not round, or of which that is unknown.
+        ends: The smallest and the largest number that the candidate's steps hold of what the part reads and rounds, by
+            name, as far as that is known.
         weights: The weights that the reference's part multiplies or adds and quantisers round, as `weight_name` calls
             them.
         folded: What the candidate's file multiplies slices of these weights by, where it leaves away the operator of
@@ -84,6 +86,7 @@ class PartNode(GraphNode):
     uncut: str = ""
     only_candidate: tuple[str, ...] = ()
     steps: Mapping[str, float] = field(default_factory=dict)
+    ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     weights: tuple[str, ...] = ()
     folded: Mapping[str, NDArray[np.float64]] = field(default_factory=dict)
     one_of: tuple[str, ...] = ()
@@ -246,6 +249,7 @@ class _Builder:
             method=match.method,
             only_candidate=only_candidate,
             steps=self._steps(match.candidate, candidate_part),
+            ends=self._ends(candidate_part),
             uncut=f"{match.candidate} uncut" if match.candidate in self.uncut else "",
             weights=tuple(map(weight_name, weights)),
             folded={weight_name(name): factors for name, factors in folded.items() if factors is not None},
@@ -269,6 +273,19 @@ class _Builder:
                 read = node.operand(0)
                 steps[read] = max(steps.get(read, 0.0), step_of(node.outputs[0]))
         return {name: step for name, step in steps.items() if step}
+
+    def _ends(self, part: Part) -> dict[str, tuple[float, float]]:
+        """Return the ends of the candidate's steps for what a part reads and rounds."""
+        maker = {name: node for node in part.all_nodes for name in node.outputs}
+        ends = {}
+        for node in part.all_nodes:
+            steps = self.candidate.codes.get(node.outputs[0]) if node.op_type == "QuantizeLinear" else None
+            read = node.operand(0)
+            while read in maker and maker[read].op_type in MOVING:
+                read = maker[read].operand(0)
+            if steps is not None and steps.scale.size and read in part.inputs:
+                ends[read] = steps.ends
+        return ends
 
     def _is_read_for_values(self, name: str, part: Part) -> bool:
         """Return whether the reference's operators read more of a tensor than its shape."""

@@ -175,14 +175,14 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f": its scale must cover {reach}, values that only mask, and rounds everything else, up to "
             f"{steps.drowned:.3g}, away: keep it in float, or calibrate and run with a mask of smaller numbers"
         )
-    if steps.is_cut_in_reading:
-        return f" with {steps.beyond:.2g} of the elements off, for its ranges leave out numbers that it reads"
     is_off = (steps.is_clipped or steps.has_outliers) and not steps.is_only_scaled
     if is_off and steps.at_ends > _CLIPPED_SHARE and other is not None:
         return (
             f": its scale covers {steps.low:.4g} to {steps.high:.4g}, but the reference's numbers reach from "
             f"{other.low:.4g} to {other.high:.4g}, so {steps.beyond:.2g} of the elements are clipped"
         )
+    if steps.is_cut_in_reading and isinstance(row.node, PartNode):
+        return _cut_in_reading(row, row.node)
     if steps.is_scaled:
         return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
     if steps.is_shifted:
@@ -196,6 +196,18 @@ def _stepwise(row: Row, steps: StepError) -> str:
             f"{kind} was measured to explain {steps.rms_limit:.2g}"
         )
     return f" with {steps.beyond:.2g} of the elements off by more than rounding to {kind} explains (to see why: --rank)"
+
+
+def _cut_in_reading(row: Row, node: PartNode) -> str:
+    """Describe the range that leaves out numbers that a part reads."""
+    for name, (low, high) in node.ends.items():
+        read = row.inputs.get(name)
+        if read is not None and (read.low < low or read.high > high):
+            return (
+                f": its scale for {name!r} covers {low:.4g} to {high:.4g}, but the reference's numbers reach from "
+                f"{read.low:.4g} to {read.high:.4g}"
+            )
+    return ""
 
 
 def _alone(row: Row, located: Located) -> str:
