@@ -84,22 +84,31 @@ def test_a_mask_that_a_converter_cut_is_no_fault(located, tmp_path, order):
     assert status == 0, found["sentence"]
 
 
-def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alone(optimising, tmp_path):
-    """Alone the product reads real numbers, and keeps its weights; probes leave the codes before it where they are."""
+@pytest.mark.parametrize("has_codes_behind", [False, True])
+def test_a_pass_that_rounds_weights_is_named_although_the_operator_is_right_alone(
+    optimising, tmp_path, has_codes_behind
+):
+    """Alone the product reads real numbers, and keeps its weights; probes leave the codes before it where they are.
+
+    Codes of what is off are no ties.
+    """
     rng = np.random.default_rng(0)
     nodes = [
         helper.make_node("QuantizeLinear", ["x", "scale", "zero"], ["q"], name="quantize"),
         helper.make_node("DequantizeLinear", ["q", "scale", "zero"], ["d"], name="dequantize"),
         helper.make_node("MatMul", ["d", "w"], ["p"], name="product"),
-        helper.make_node("Tanh", ["p"], ["y"], name="tanh"),
+        helper.make_node("Tanh", ["p"], ["t"], name="tanh"),
+        helper.make_node("QuantizeLinear", ["t", "fine", "zero"], ["c"], name="c"),
+        helper.make_node("DequantizeLinear", ["c", "fine", "zero"], ["y"], name="numbers"),
     ]
-    values = [("scale", np.float32(0.03)), ("zero", np.uint8(128))]
+    nodes = nodes if has_codes_behind else [*nodes[:3], helper.make_node("Tanh", ["p"], ["y"], name="tanh")]
+    values = [("scale", np.float32(0.03)), ("fine", np.float32(0.004)), ("zero", np.uint8(128))]
     values += [("w", (rng.standard_normal((16, 8)) / 4).astype(np.float32))]
     ends = [("x", FLOAT, [4, 16])], [("y", FLOAT, [4, 8])]
     np.savez(tmp_path / "x.npz", x=rng.standard_normal((4, 16)).astype(np.float32))
     model = save_graph(tmp_path / "m.onnx", nodes, *ends, values)
     status, found = optimising(model, "--load-inputs", tmp_path / "x.npz")
-    assert (status, found["words"]) == (1, "beyond rounding")
+    assert (status, found["words"]) == (1, "beyond rounding"), found["sentence"]
     assert "optimising rewrites MatMul 'product' (Weights), and is right where it does not" in found["sentence"]
     assert found["sentence"].endswith("workaround: -b optimising:skip=Weights")
 

@@ -321,9 +321,17 @@ class _Blame:
         return self._finish(None, None, UNDECIDED, row)
 
     def _first_step(self) -> Row | None:
-        """Return the first tensor of exact numbers that differs although its operator is right, or by ties alone."""
+        """Return the first tensor of exact numbers that differs although its operator is right, or by ties alone.
+
+        None if what it reads is off by more than rounding to its type: that is no tie.
+        """
         exact = (row for row in self.rows if not row.unit and row.max_abs and (is_right_alone(row) or is_tied(row)))
-        return next((row for row in exact if self._reaches_outputs(row)), None)
+        first = next((row for row in exact if self._reaches_outputs(row)), None)
+        read = [row for name in first.node.inputs if (row := self.by_name.get(name))] if first is not None else []
+        is_off_before = any(
+            is_off(row, accumulated_limit(self.place[row.tensor], row.unit)) for row in read if row.unit
+        )
+        return None if is_off_before else first
 
     def _turned(self) -> Judgement:
         """Every operator in question is right by itself: find where rounding turned into a difference."""
