@@ -108,6 +108,7 @@ LIMITS = tuple(
     Limit(*words)
     for words in (
         (f"{_JUDGING}.limits", "SAMPLES", "runs with moved tensors, from which rounding is measured", 16.0),
+        (f"{_JUDGING}.limits", "DECISION_SAMPLES", "the same, by as much as rounding may do, for whole numbers", 32.0),
         (f"{_JUDGING}.limits", "MARGIN", "by how many times what was measured an error may be larger"),
         (f"{_JUDGING}.limits", "SAME_NETWORK_MARGIN", "the same where two files hold the same network"),
         (f"{_JUDGING}.limits", "SMALL_SHARE", "share of the spread up to which an explained error passes"),

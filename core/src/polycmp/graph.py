@@ -206,7 +206,7 @@ class DeclaredGraph(ModelGraph, Protocol):
         """
 
 
-def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[str, NDArray[Any]]:
+def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int, times: float = 1.0) -> dict[str, NDArray[Any]]:
     """Return what a perturbed model reads more than the model does: random numbers from -1 to 1, by name.
 
     All of them are views of one array, each from another place on: drawing a number takes longer than what it is for.
@@ -215,6 +215,7 @@ def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[s
         perturbed: What `PerturbableGraph.perturbed` made.
         graph: The model that it was made of.
         seed: Seed of the random numbers.
+        times: How many times as large they are.
     """
     import numpy as np
 
@@ -223,7 +224,7 @@ def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[s
     }
     sizes = [math.prod(shape) for shape in more.values()]
     count = min(sum(sizes), max(sizes, default=0) + _PLACES)
-    numbers = 2.0 * np.random.default_rng(seed).random(count, np.float32) - np.float32(1.0)
+    numbers = times * (2.0 * np.random.default_rng(seed).random(count, np.float32) - np.float32(1.0))
     views, start = {}, 0
     for (name, shape), size in zip(more.items(), sizes, strict=True):
         views[name] = numbers[start : start + size].reshape(shape)

@@ -23,7 +23,7 @@ def samples() -> Samples:
     tensors = [{"read": array, "cut": np.maximum(array, 0.0)} for array in (READ, *moved)]
     for tensor in tensors:  # the two that are not cut do not move at all
         tensor["cut"][0, 3:5] = READ[0, 3:5]
-    return Samples(tensors[0], tensors[1], lambda _: tensors[2:], "moved")
+    return Samples(tensors[0], tensors[1], lambda *_: tensors[2:], "moved")
 
 
 @pytest.mark.parametrize(("error", "word"), [(0.15, "undecided"), (1.5, "failed")])
@@ -52,7 +52,7 @@ def test_more_samples_only_add_to_the_noise(name, is_alike):
 def test_a_number_on_a_grid_may_be_next_to_a_tie_that_no_sample_turns(off, step, word):
     """Ten codes of a classifier, multiplied out: four samples turn none of them, and a device turned one."""
     codes = np.arange(-20, 20, 4, dtype=np.float32) * 0.5
-    still = Samples({"y": codes}, {"y": codes}, lambda _: [{"y": codes}] * 3, "moved")
+    still = Samples({"y": codes}, {"y": codes}, lambda *_: [{"y": codes}] * 3, "moved")
     wrong = codes.copy()
     wrong[3] += off
     expected, sides = Values(codes), [Side({}, "float32")] * 2
@@ -62,7 +62,7 @@ def test_a_number_on_a_grid_may_be_next_to_a_tie_that_no_sample_turns(off, step,
 
 def test_all_codes_a_step_off_are_no_ties():
     codes = np.arange(-200, 200, 4, dtype=np.float32) * 0.5
-    still = Samples({"y": codes}, {"y": codes}, lambda _: [{"y": codes}] * 3, "moved")
+    still = Samples({"y": codes}, {"y": codes}, lambda *_: [{"y": codes}] * 3, "moved")
     expected, sides = Values(codes), [Side({}, "float32")] * 2
     floor = floor_of("y", expected, sides, [still, still], 1, step=0.5)
     assert judge(Comparison(codes + 0.5, expected), floor).word == "failed"

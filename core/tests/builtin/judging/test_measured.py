@@ -11,6 +11,7 @@ from judges import normal_values
 from polycmp._builtin_options import SimpleOptions
 from polycmp.builtin.judging.decisions import Decisions
 from polycmp.builtin.judging.levels import Values, rounded_levels
+from polycmp.builtin.judging.limits import DECISION_SAMPLES
 from polycmp.builtin.judging.measured import LOOKS, MeasuredJudge, RoundingSource, beyond_bound, few_roundings, not_seen
 from polycmp.builtin.judging.verdict import Floor
 from polycmp.compare import Simple
@@ -186,7 +187,7 @@ def test_decisions_that_no_sample_turned_are_differences(candidate, reference):
     source = Source()
     verdict = judged(candidate, reference, source)
     assert (verdict.passed, verdict.inconclusive) == (False, "")
-    assert source.looks == list(LOOKS)
+    assert source.looks == [1, DECISION_SAMPLES]
 
 
 def test_what_a_pass_would_not_have_shown_is_left_out_where_it_is_nothing():

@@ -7,7 +7,7 @@ import pytest
 from in_process import plugins_installed
 from toymodels import chain, small
 
-from polycmp.builtin.judging.limits import SAMPLES
+from polycmp.builtin.judging.limits import MARGIN, SAMPLES
 from polycmp.builtin.judging.samples import PerturbedRuns, Samples, coarsest, perturbed_runs
 from polycmp.options import OptionValues
 from polycmp.plan.build import make_plan
@@ -46,14 +46,16 @@ def test_the_coarsest_of_all_types_is_named(kinds, kind):
 def test_further_samples_are_made_once_when_they_are_asked_for():
     asked = []
 
-    def others(count):
-        asked.append(count)
+    def take(seed, count, times):
+        asked.append((seed, count, times))
         return [{"y": np.full(2, number)} for number in range(count)]
 
-    samples = Samples({"y": np.zeros(2)}, {"y": np.ones(2)}, others, "toy")
+    samples = Samples({"y": np.zeros(2)}, {"y": np.ones(2)}, take, "toy")
     assert (len(samples.perturbed(1)), asked) == (1, [])
-    assert (len(samples.perturbed()), asked) == (SAMPLES, [SAMPLES - 1])
-    assert (len(samples.perturbed(1)), len(samples.perturbed()), asked) == (1, SAMPLES, [SAMPLES - 1])
+    assert (len(samples.perturbed()), asked) == (SAMPLES, [(2, SAMPLES - 1, 1.0)])
+    assert (len(samples.perturbed(1)), len(samples.perturbed()), len(asked)) == (1, SAMPLES, 1)
+    assert [len(samples.amplified(count)) for count in (1, 3, 2)] == [1, 3, 2]
+    assert asked[1:] == [(1, 1, MARGIN), (2, 2, MARGIN)]
 
 
 def test_a_model_that_cannot_be_changed_is_run_on_moved_inputs(backend):

@@ -21,30 +21,37 @@ def are_decisions(array: NDArray[Any]) -> bool:
     return dtype_class(array.dtype) in _DECIDED
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Decisions:
     """Decisions in a tensor that rounding turns.
 
     Attributes:
-        count: Number of elements that change.
+        turned: Mask of the elements that change; None where nothing is known of any.
         largest: By how much at most.
         reshaped: Whether the tensor has other shapes, too.
     """
 
-    count: int = 0
+    turned: NDArray[np.bool_] | None = None
     largest: float = 0.0
     reshaped: bool = False
 
     def __add__(self, other: Decisions) -> Decisions:
-        return Decisions(self.count + other.count, self.largest + other.largest, self.reshaped or other.reshaped)
+        masks = [mask for mask in (self.turned, other.turned) if mask is not None]
+        turned = np.logical_or.reduce(masks) if masks else None
+        return Decisions(turned, max(self.largest, other.largest), self.reshaped or other.reshaped)
 
     def explain(self, candidate: NDArray[Any], reference: NDArray[Any]) -> bool:
-        """Return whether two tensors differ in about as many elements, by about as much, or in such a shape."""
+        """Return whether two tensors differ where rounding turns decisions, by about as much, or in such a shape.
+
+        Of those that differ by rounding samples leave a few as they are.
+        """
         if candidate.shape != reference.shape:
             return self.reshaped
         gaps = _gaps(candidate, reference)
-        count = int(np.count_nonzero(gaps))
-        return 0 < count <= MARGIN * self.count and float(gaps.max(initial=0.0)) <= MARGIN * self.largest
+        if self.turned is None or self.turned.shape != gaps.shape:
+            return False
+        count, others = int(np.count_nonzero(gaps)), int(np.count_nonzero(gaps[~self.turned]))
+        return MARGIN * others < count and float(gaps.max(initial=0.0)) <= MARGIN * self.largest
 
     def text(self, kind: str, *, of_shape: bool = False) -> str:
         """Return in words what rounding turns.
@@ -53,8 +60,9 @@ class Decisions:
             kind: The type that is rounded to.
             of_shape: Whether it is the tensor's shape that differs.
         """
-        what = "the shape" if of_shape else f"up to {self.count} of them, by up to {self.largest:.3g}"
-        return f"rounding to {kind} turns {what}, as decisions between nearly equal values"
+        count = 0 if self.turned is None else int(np.count_nonzero(self.turned))
+        what = "the shape" if of_shape else f"up to {count} of them, by up to {self.largest:.3g}"
+        return f"rounding to {kind} may turn {what}, as decisions between nearly equal values"
 
 
 def sampled_decisions(exact: NDArray[Any], perturbed: Iterable[NDArray[Any]]) -> Decisions:
@@ -67,7 +75,7 @@ def sampled_decisions(exact: NDArray[Any], perturbed: Iterable[NDArray[Any]]) ->
     samples = list(perturbed)
     gaps = [_gaps(sample, exact) for sample in samples if sample.shape == exact.shape]
     return Decisions(
-        max((int(np.count_nonzero(gap)) for gap in gaps), default=0),
+        np.logical_or.reduce([gap > 0.0 for gap in gaps]) if gaps else None,
         max((float(gap.max(initial=0.0)) for gap in gaps), default=0.0),
         len(gaps) < len(samples),
     )

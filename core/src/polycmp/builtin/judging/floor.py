@@ -22,6 +22,10 @@ moved. So more samples only add to it, and what passes by the first one is not m
 for a reason that no sample changes: the files tell that they are others, or the error is far beyond it where nothing
 decides between numbers that are nearly equal.
 
+*Decisions* turn by chance, and one in a few samples: where whole numbers or shapes differ, tensors move by `MARGIN` times
+as much, which is what real numbers may be off by, `DECISION_SAMPLES` times. What differs where none of these samples
+does was decided by something else.
+
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run. Where a tensor holds steps of a scale, one number may be next
 to a tie that no sample turns, and so a step off.
@@ -211,11 +215,11 @@ def lost_in(name: str, reference: Array, samples: Sequence[Samples | None], *, c
 
 
 def turned_in(name: str, samples: Sequence[Samples | None], *, count: int) -> Decisions:
-    """Return what samples turn of whole numbers, and of shapes."""
+    """Return what samples turn of whole numbers, and of shapes, where rounding is as large as it may be."""
     turned = Decisions()
     for sampled in samples:
         if sampled is not None and name in sampled.exact:
-            turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.perturbed(count)])
+            turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.amplified(count)])
     return turned
 
 

@@ -129,7 +129,12 @@ def _level_of_samples(levels: Sequence[Level]) -> Level:
 
 
 def perturbed_inputs(
-    feed: Mapping[str, Any], kinds: Mapping[str, str | float | tuple[float, ...]], seed: int, *, all_types: bool = False
+    feed: Mapping[str, Any],
+    kinds: Mapping[str, str | float | tuple[float, ...]],
+    seed: int,
+    *,
+    all_types: bool = False,
+    times: float = 1.0,
 ) -> dict[str, Any]:
     """Return inputs moved by up to one rounding to a type that is coarser than their own; others as they are.
 
@@ -138,6 +143,7 @@ def perturbed_inputs(
         kinds: The type that an input is rounded to, by name, its own at least; of all others under the empty name.
         seed: Seed of the random numbers.
         all_types: Whether the others move, too, by a rounding to their own type.
+        times: How many times as far they move.
     """
     moved, random = {}, np.random.default_rng(seed)
     for name, value in feed.items():
@@ -155,7 +161,7 @@ def perturbed_inputs(
             share = max(unit_of(kind), own_unit)
         elif all_types or unit_of(kind) > own_unit:
             share = operator_rounding(max(unit_of(kind), own_unit)) if array.any() else 0.0
-        moved[name] = _moved(array, share, width, random) if share or width else array
+        moved[name] = _moved(array, times * share, times * width, random) if share or width else array
     return moved
 
 

@@ -9,6 +9,10 @@ from __future__ import annotations
 #: Number of runs of a model with its tensors moved (choice: the largest of four samples of a normal distribution is
 #: less than an eighth of its width in one of 10,000 cases).
 SAMPLES = 4
+#: The same for decisions, with tensors moved by all that rounding may do: of those that rounding a normally distributed
+#: number turned, that many samples of `MARGIN` times its width leave 0.7 % as they are, and 4 % of a quarter of that
+#: (derived; four leave 8 and 17 %).
+DECISION_SAMPLES = 8
 #: By how much two correct backends may be further apart than the sum of one sample of the rounding of each. Measured on
 #: 2026-11-26 in outputs of the clean scenarios of `truth` and of files that ONNX Runtime's quantisers made of them: at
 #: most 2.6 times in 81 of float32 (sums of 16,384 numbers; 0.6 otherwise), 1.5 in 60 of float16, 1.9 in 55 of

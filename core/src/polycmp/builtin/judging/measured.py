@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from polycmp.builtin.judging.decisions import Decisions, are_decisions
 from polycmp.builtin.judging.levels import Values, finite_places, rounded_levels
-from polycmp.builtin.judging.limits import MARGIN, SAMPLES
+from polycmp.builtin.judging.limits import DECISION_SAMPLES, MARGIN, SAMPLES
 from polycmp.builtin.judging.masks import beside_masks
 from polycmp.builtin.judging.verdict import Comparison, Floor, Judgement, Network, judge
 from polycmp.compare import DetailedVerdict, OutputJudge, Simple, count_beyond, describe_signs, worst_reason
@@ -242,7 +242,7 @@ class MeasuredJudge(OutputJudge):
         reshaped = candidate.shape != reference.shape
         if verdict.passed or not (reshaped or are_decisions(reference)):
             return verdict
-        for count in LOOKS:
+        for count in (1, DECISION_SAMPLES):
             turned, kind = self.rounding.decisions(output, count=count)
             if turned.explain(candidate, reference):
                 break

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from polycmp.builtin.judging.levels import perturbed_inputs
-from polycmp.builtin.judging.limits import SAMPLES
+from polycmp.builtin.judging.limits import MARGIN, SAMPLES
 from polycmp.builtin.judging.types import may_draw
 from polycmp.compare import same_but_rounding
 from polycmp.errors import PolycmpError
@@ -26,6 +26,8 @@ from polycmp.runs import BackendRun, Resolved, ResolvedBackend, copy_outputs
 from polycmp.tensors import Feed, TensorMetadata, to_numpy
 
 Tensors = Mapping[str, NDArray[Any]]
+#: Makes samples: with seeds from a number on, so many, with perturbations so many times as large as rounding.
+Take = Callable[[int, int, float], Iterable[Tensors]]
 log: logging.Logger = logging.getLogger("polycmp.session")
 #: Bytes of weights up to which a model is run again and again, with a rounded copy of each weight.
 AFFORDABLE = 1 << 30
@@ -43,7 +45,8 @@ class Samples:
     Args:
         exact: Tensors as computed, nothing perturbed.
         first: The same with all tensors on the way perturbed at random.
-        others: Makes so again with other random numbers, as often as it is told; called once, when they are needed.
+        take: Makes so again when it is needed, with random numbers of seeds from a number on, so many times and with
+            perturbations so many times as large.
         backend: The backend.
         inside: Whether the tensors inside the model were perturbed; if not, its inputs alone were.
 
@@ -57,7 +60,7 @@ class Samples:
         self,
         exact: Tensors,
         first: Tensors,
-        others: Callable[[int], Iterable[Tensors]],
+        take: Take,
         backend: str,
         *,
         inside: bool = True,
@@ -65,8 +68,9 @@ class Samples:
         self.exact = exact
         self.backend = backend
         self.inside = inside
-        self._perturbed = [first]
-        self._others: Callable[[int], Iterable[Tensors]] | None = others
+        self._take = take
+        self._perturbed, self._amplified = [first], list[Tensors]()
+        self._is_complete = False
 
     def perturbed(self, count: int = SAMPLES) -> Sequence[Tensors]:
         """Return the tensors with perturbations.
@@ -77,10 +81,23 @@ class Samples:
         Returns:
             So many; fewer where the backend fails to make the others.
         """
-        if count > len(self._perturbed) and self._others is not None:
-            others, self._others = self._others, None
-            self._perturbed += others(SAMPLES - 1)
+        if count > len(self._perturbed) and not self._is_complete:
+            self._is_complete = True
+            self._perturbed += self._take(2, SAMPLES - 1, 1.0)
         return self._perturbed[:count]
+
+    def amplified(self, count: int) -> Sequence[Tensors]:
+        """Return the tensors with perturbations as large as rounding may be at most: `MARGIN` times the noise.
+
+        Args:
+            count: How many samples are looked at.
+
+        Returns:
+            So many; fewer where the backend fails to make them.
+        """
+        if count > len(self._amplified):
+            self._amplified += self._take(len(self._amplified) + 1, count - len(self._amplified), MARGIN)
+        return self._amplified[:count]
 
 
 class PerturbedRuns:
@@ -177,38 +194,48 @@ class _Exact:
         self.seconds: float = run.last_seconds
 
 
-def _samples(
-    exact: _Exact, take: Callable[[int, int], Iterable[Tensors]], backend: ResolvedBackend, *, inside: bool
-) -> Samples | None:
+def _samples(exact: _Exact, take: Take, backend: ResolvedBackend, *, inside: bool) -> Samples | None:
     """Return samples, of which the first is taken now; None where the model as it is or the first does not run.
 
     Args:
         exact: The model as it is.
-        take: Makes samples, with seeds from a number on, and so many.
+        take: Makes samples.
         backend: Runs them.
         inside: Whether the tensors inside the model are perturbed.
     """
-    first = list(take(1, 1)) if exact.tensors is not None else []
+    first = list(take(1, 1, 1.0)) if exact.tensors is not None else []
     if exact.tensors is None or not first:
         return None
-    return Samples(exact.tensors, first[0], partial(take, 2), backend.label, inside=inside)
+    return Samples(exact.tensors, first[0], take, backend.label, inside=inside)
 
 
 def _moved_inputs(
-    backend: ResolvedBackend, feed: Feed, kinds: Mapping[str, Rounding], seconds: float, seed: int, count: int
+    backend: ResolvedBackend,
+    feed: Feed,
+    kinds: Mapping[str, Rounding],
+    seconds: float,
+    seed: int,
+    count: int,
+    times: float,
 ) -> Iterator[Tensors]:
     """Yield what a backend's own model makes of inputs moved with one seed after the other; arguments as below."""
     _announce(kinds, backend, count * seconds)
-    feeds = (perturbed_inputs(feed, kinds, seed + place, all_types=True) for place in range(count))
+    feeds = (perturbed_inputs(feed, kinds, seed + place, all_types=True, times=times) for place in range(count))
     return _run_all(backend.make_run(), feeds)
 
 
 def _moved_operators(
-    backend: ResolvedBackend, feed: Feed, kinds: Mapping[str, Rounding], seconds: float, seed: int, count: int
+    backend: ResolvedBackend,
+    feed: Feed,
+    kinds: Mapping[str, Rounding],
+    seconds: float,
+    seed: int,
+    count: int,
+    times: float,
 ) -> Iterator[Tensors]:
-    """Yield what a backend's own model makes with its operators' results moved; arguments as below."""
+    """Yield what a backend's own model makes with its operators' results moved by a rounding; arguments as below."""
     _announce(kinds, backend, count * _MOVED_COST * seconds)
-    feeds = (perturbed_inputs(feed, kinds, seed + place) for place in range(count))
+    feeds = (perturbed_inputs(feed, kinds, seed + place, times=times) for place in range(count))
     return _run_all(backend.make_perturbed_run(coarsest(kinds), seed), feeds)
 
 
@@ -221,6 +248,7 @@ def _moved_tensors(
     seconds: float,
     seed: int,
     count: int,
+    times: float,
 ) -> Iterable[Tensors]:
     """Return samples of one session, whose random numbers go on; none where the model cannot be moved.
 
@@ -235,13 +263,17 @@ def _moved_tensors(
         seconds: How long a run of the model as it is takes.
         seed: The first seed.
         count: How many samples.
+        times: How many times as large as those of rounding the perturbations are.
     """
 
     def runs(seeds: Sequence[int]) -> Iterator[Tensors]:
         changed = graph.perturbed(kinds, seeds[0], TensorMetadata.from_feed_dict(feed))
         if changed is None:
             return iter(())
-        feeds = ({**perturbed_inputs(feed, kinds, each), **random_inputs(changed, graph, each)} for each in seeds)
+        feeds = (
+            {**perturbed_inputs(feed, kinds, each, times=times), **random_inputs(changed, graph, each, times)}
+            for each in seeds
+        )
         return _run_all(backend.make_run(changed.mark(outputs)), feeds)
 
     _announce(kinds, backend, count * _MOVED_COST * seconds)
