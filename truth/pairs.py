@@ -2,7 +2,7 @@
 
     python -m truth.pairs [--count N] [--seed N] [--beside {file,backend}]
 
-Each pair is a random convolutional network, transformer or perceptron, made smaller by a tool that is installed; every
+Each pair is a random network of one of the kinds below, made smaller by a tool that is installed; every
 other one has a weight that is off. It is asked about beside its source, or with `--beside backend` in ONNX Runtime and
 in ONNX's reference. What `contrary` finds is printed, and so is each good file that is accused, to be read: a mask may
 eat the scale of its scores, or a backend's kernel may be wrong. The exit status is 0 if no command contradicts another.
@@ -20,6 +20,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -98,7 +99,100 @@ def perceptron(g: Graph) -> str:
     return x
 
 
-NETWORKS: tuple[Callable[[Graph], str], ...] = (convolutional, transformer, perceptron)
+def recurrent(g: Graph) -> str:
+    """Make LSTMs and GRUs, some in both directions, and a classifier of their mean."""
+    width, hidden, steps = int(g.rng.choice([8, 24])), int(g.rng.choice([8, 16])), int(g.rng.choice([5, 20]))
+    x = g.input("x", g.normal(steps, 2, width))
+    for number in range(int(g.rng.integers(1, 3))):
+        name, kind, directions = f"r{number}", str(g.rng.choice(["LSTM", "GRU"])), int(g.rng.integers(1, 3))
+        gates = {"LSTM": 4, "GRU": 3}[kind]
+        weights = [
+            g.const(f"{name}.w", g.normal(directions, gates * hidden, width, scale=width**-0.5)),
+            g.const(f"{name}.r", g.normal(directions, gates * hidden, hidden, scale=hidden**-0.5)),
+            g.const(f"{name}.b", g.normal(directions, 2 * gates * hidden, scale=0.1)),
+        ]
+        attributes: dict[str, Any] = {"direction": "forward" if directions == 1 else "bidirectional"}
+        if kind == "GRU":
+            attributes["linear_before_reset"] = int(g.rng.integers(2))
+        states = g.node(kind, [x, *weights], name, hidden_size=hidden, **attributes)
+        width = directions * hidden
+        apart = g.node("Transpose", [states], f"{name}.t", perm=[0, 2, 1, 3])
+        x = g.node("Reshape", [apart, g.ints(f"{name}.shape", steps, 2, width)], f"{name}.flat")
+        if g.rng.random() < 0.3:
+            x = g.norm(x, f"{name}.n", width)
+    scores = g.linear(g.node("ReduceMean", [x], "mean", axes=[0]), "scores", width, 12)
+    return g.node(str(g.rng.choice(["LogSoftmax", "Softmax", "Sigmoid", "Identity"])), [scores], "y")
+
+
+def skipping(g: Graph) -> str:
+    """Make smaller and larger pictures, joined across the middle, some channels weighted by gates."""
+    x, channels, skips = g.input("x", g.normal(1, 3, 24, 24)), 3, []
+    for number, wide in enumerate((8, 16)):
+        x = _activated(g, g.conv(x, f"d{number}.c", channels, wide), f"d{number}", wide)
+        skips.append((x, wide))
+        if g.rng.random() < 0.5:
+            x = _activated(g, g.conv(x, f"w{number}.c", wide, wide, group=wide), f"w{number}", wide)
+        if g.rng.random() < 0.5:
+            pooled = g.node("GlobalAveragePool", [x], f"g{number}.pooled")
+            squeezed = g.node("Relu", [g.conv(pooled, f"g{number}.c", wide, 4, 1)], f"g{number}.relu")
+            gate = g.node("Sigmoid", [g.conv(squeezed, f"g{number}.e", 4, wide, 1)], f"g{number}.gate")
+            x = g.node("Mul", [x, gate], f"g{number}")
+        x, channels = g.node("MaxPool", [x], f"p{number}", kernel_shape=[2, 2], strides=[2, 2]), wide
+    x = _activated(g, g.conv(x, "mid.c", channels, 16), "mid", 16)
+    channels = 16
+    for number, (skip, wide) in reversed(list(enumerate(skips))):
+        if g.rng.random() < 0.5:
+            scales = g.const(f"u{number}.scales", [1, 1, 2, 2])
+            x = g.node("Resize", [x, "", scales], f"u{number}", mode=str(g.rng.choice(["nearest", "linear"])))
+        else:
+            weight = g.const(f"u{number}.w", g.normal(channels, channels, 2, 2, scale=channels**-0.5))
+            x = g.node("ConvTranspose", [x, weight], f"u{number}", strides=[2, 2])
+        joined = g.node("Concat", [x, skip], f"joined{number}", axis=1)
+        x = _activated(g, g.conv(joined, f"up{number}.c", channels + wide, wide), f"up{number}", wide)
+        channels = wide
+    return g.node(str(g.rng.choice(["Sigmoid", "Identity", "Softmax"])), [g.conv(x, "head", channels, 2, 1)], "y")
+
+
+def _activated(g: Graph, x: str, name: str, channels: int) -> str:
+    """Add an activation to a convolution, and a normalisation before some."""
+    if g.rng.random() < 0.6:
+        x = g.batch_norm(x, f"{name}.n", channels)
+    kind = str(g.rng.choice(["Relu", "silu", "HardSwish", "Elu", "mish", "PRelu"]))
+    if kind == "silu":
+        return g.node("Mul", [x, g.node("Sigmoid", [x], f"{name}.gate")], f"{name}.a")
+    if kind == "mish":
+        return g.node(
+            "Mul", [x, g.node("Tanh", [g.node("Softplus", [x], f"{name}.soft")], f"{name}.gate")], f"{name}.a"
+        )
+    slopes = [g.const(f"{name}.slope", np.abs(g.normal(channels, 1, 1, scale=0.2)))] if kind == "PRelu" else []
+    return g.node(kind, [x, *slopes], f"{name}.a")
+
+
+def retrieving(g: Graph) -> str:
+    """Make vectors of length one, and choose those of a table that are nearest."""
+    width = 32
+    x = g.linear(g.input("x", g.normal(6, width)), "first", width, width)
+    x = g.node("Tanh", [x], "bent") if g.rng.random() < 0.5 else g.norm(x, "bent", width)
+    x = g.linear(x, "second", width, width)
+    unit = g.node("Div", [x, g.node("ReduceL2", [x], "size", axes=[-1], keepdims=1)], "unit")
+    table = g.normal(50, width)
+    near = g.node("MatMul", [unit, g.const("table", (table / np.linalg.norm(table, axis=1, keepdims=True)).T)], "near")
+    shares = g.node(
+        "Softmax", [g.node("Mul", [near, g.const("sharp", g.rng.choice([1.0, 20.0, 100.0]))], "scores")], "y"
+    )
+    choice = g.rng.integers(3)
+    if choice == 1:
+        g.node("TopK", [shares, g.ints("k", 5)], ["top", "which"])
+    elif choice == 2:
+        g.node("ArgMax", [shares], "which", axis=-1)
+    if choice:
+        g.output("which", kind=onnx.TensorProto.INT64)
+    return "top" if choice == 1 else shares
+
+
+NETWORKS: tuple[Callable[[Graph], str], ...] = (
+    convolutional, transformer, perceptron, recurrent, skipping, retrieving,
+)  # fmt: skip
 
 
 def _saved(convert: Callable[[onnx.ModelProto], onnx.ModelProto]) -> Make:
