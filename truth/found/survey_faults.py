@@ -317,7 +317,8 @@ SURVEY_FAULTS: tuple[Fault, ...] = (
     Fault("Softmax between codes", "onnxruntime", "is off by 1.5 codes", 21,
           "g (float[1,3] x) => (uint8[1,3] y) { s = Constant<value = float {0.1}>() "
           "z = Constant<value = uint8 {128}>() q = QuantizeLinear(x, s, z) d = DequantizeLinear(q, s, z) "
-          "p = Softmax(d) t = Constant<value = float {0.00392157}>() o = Constant<value = uint8 {0}>() y = QuantizeLinear(p, t, o) }",
+          "p = Softmax(d) t = Constant<value = float {0.00392157}>() o = Constant<value = uint8 {0}>() "
+          "y = QuantizeLinear(p, t, o) }",
           "{'x': np.float32([[4.1, -2, -1.5]])}", "[[253, 1, 1]]",
           "QuantizeLinear-21: “y = saturate((x / y_scale) + y_zero_point)”, and exp(4.1) of the sum is 253.49 steps"),
 )  # fmt: skip

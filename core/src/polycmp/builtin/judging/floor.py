@@ -22,9 +22,9 @@ moved. So more samples only add to it, and what passes by the first one is not m
 for a reason that no sample changes: the files tell that they are others, or the error is far beyond it where nothing
 decides between numbers that are nearly equal.
 
-*Decisions* turn by chance, and one in a few samples: where whole numbers or shapes differ, tensors move by `MARGIN` times
-as much, which is what real numbers may be off by, `DECISION_SAMPLES` times. What differs where none of these samples
-does was decided by something else.
+*Decisions* turn by chance, and one in a few samples: where whole numbers or shapes differ, tensors move by `MARGIN`
+times as much, which is what real numbers may be off by, `DECISION_SAMPLES` times. What differs where none of these
+samples does was decided by something else.
 
 *Both sides* round: their noises are added. Each is at least one rounding of an operator. A side whose type is finer by
 eight bits or more adds no more than that, and is not run. Where a tensor holds steps of a scale, one number may be next
