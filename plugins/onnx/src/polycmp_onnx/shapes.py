@@ -217,7 +217,7 @@ def structure(model: Any) -> Any:
     _say_one_sided(graph.node)
     imported = {item.domain for item in small.opset_import}
     for domain in {node.domain for node in nodes_within(graph)} - imported - set(STANDARD):
-        small.opset_import.append(onnx.helper.make_opsetid(domain, 1))  # which ONNX Runtime does not need
+        small.opset_import.append(onnx.helper.make_opsetid(domain, 1))  # ONNX needs it, and ONNX Runtime does not
     return small
 
 

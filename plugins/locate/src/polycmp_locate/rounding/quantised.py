@@ -52,8 +52,7 @@ class StepError:
         high: Largest number.
         at_ends: Share of those elements that are the smallest or the largest number in place of one beyond it.
         drowned: Magnitude of the numbers beside masks that vanish in steps made for the masks; 0 if there are none.
-        is_cut_in_reading: Whether it is only off where ranges cut off what is read, and rounding of what the candidate
-            itself read.
+        is_cut_in_reading: Whether ranges cut off what is read, and it is right by what they leave.
         within_step: Whether all are at most one step of the scale away, and that is no large share of the largest.
         gain_limit: Distance of the factor from 1 that rounding explains.
         shift: By which share of the reference's largest number those of a channel are off on average, at most, if that
