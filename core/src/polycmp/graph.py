@@ -129,7 +129,9 @@ class ModelGraph(Protocol):
 class PerturbableGraph(ModelGraph, Protocol):
     """A graph whose tensors can be perturbed as rounding does; a `ModelGraph` need not be one."""
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata) -> ModelGraph | None:
+    def perturbed(
+        self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata, times: float = 1.0
+    ) -> ModelGraph | None:
         """Return the model with tensors that are perturbed at random by up to what rounding changes them.
 
         Inputs are left as they are: the caller perturbs what it feeds.
@@ -138,6 +140,7 @@ class PerturbableGraph(ModelGraph, Protocol):
             kinds: Type that each tensor is rounded to, by name; that of all others under the empty name.
             seed: Seed of the random numbers.
             inputs: Types and shapes of what the caller will feed.
+            times: How many times as far tensors are moved as rounding moves them.
 
         Returns:
             The model, with the same names; None if this model cannot be changed so. Inputs that it has more are random
@@ -206,7 +209,7 @@ class DeclaredGraph(ModelGraph, Protocol):
         """
 
 
-def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int, times: float = 1.0) -> dict[str, NDArray[Any]]:
+def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int) -> dict[str, NDArray[Any]]:
     """Return what a perturbed model reads more than the model does: random numbers from -1 to 1, by name.
 
     All of them are views of one array, each from another place on: drawing a number takes longer than what it is for.
@@ -215,7 +218,6 @@ def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int, times: fl
         perturbed: What `PerturbableGraph.perturbed` made.
         graph: The model that it was made of.
         seed: Seed of the random numbers.
-        times: How many times as large they are.
     """
     import numpy as np
 
@@ -224,7 +226,7 @@ def random_inputs(perturbed: ModelGraph, graph: ModelGraph, seed: int, times: fl
     }
     sizes = [math.prod(shape) for shape in more.values()]
     count = min(sum(sizes), max(sizes, default=0) + _PLACES)
-    numbers = times * (2.0 * np.random.default_rng(seed).random(count, np.float32) - np.float32(1.0))
+    numbers = 2.0 * np.random.default_rng(seed).random(count, np.float32) - np.float32(1.0)
     views, start = {}, 0
     for (name, shape), size in zip(more.items(), sizes, strict=True):
         views[name] = numbers[start : start + size].reshape(shape)

@@ -105,9 +105,9 @@ class Everything(torch.nn.Module):
         }
 
 
-def outputs(kind, seed, module=None):
+def outputs(kind, seed, module=None, times=1.0):
     inputs = TensorMetadata().add("x", np.dtype("float32"), (4, 8))
-    runner = PerturbedRunner(TorchModel(module or Everything(), inputs), "torch", Options(), kind, seed)
+    runner = PerturbedRunner(TorchModel(module or Everything(), inputs), "torch", Options(), kind, seed, times)
     feed = {"x": np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)}
     with runner:
         return runner.infer(feed), runner.infer(feed)
@@ -140,6 +140,12 @@ def test_a_coarser_type_moves_more_and_a_finer_one_no_less_than_a_tensors_own():
     x = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
     assert 2.0**-10 < relative(outputs("bfloat16", 1)[0]["written"], x) <= 2.0**-8 + 2.0**-20
     assert relative(outputs("float64", 1)[0]["written"], x) > np.finfo(np.float32).eps / 8
+
+
+def test_results_move_so_many_times_as_far():
+    exact = np.linspace(-1, 1, 32, dtype=np.float32).reshape(4, 8)
+    near, far = (relative(outputs("float32", 1, times=times)[0]["written"], exact) for times in (1.0, 8.0))
+    assert 6.0 * near < far < 10.0 * near
 
 
 def test_weights_are_rounded_to_a_coarser_type_while_the_module_runs():

@@ -163,15 +163,16 @@ class ResolvedBackend:
         """Whether `make_perturbed_run` can be called."""
         return self.tools.perturbed is not None and self.make_worker is None
 
-    def make_perturbed_run(self, kind: str, seed: int) -> BackendRun:
+    def make_perturbed_run(self, kind: str, seed: int, times: float = 1.0) -> BackendRun:
         """Return a run of the model whose operators' results move, not active.
 
         Args:
             kind: The type that they are rounded to; empty for the model as it is, with all optimisations off.
             seed: Seed of the random numbers.
+            times: How many times as far they move as rounding moves them.
         """
         assert self.tools.perturbed is not None
-        make = partial(self.tools.perturbed, self.model, self.plan.options, kind, seed, name=self.label)
+        make = partial(self.tools.perturbed, self.model, self.plan.options, kind, seed, times, name=self.label)
         return BackendRun(self.make_result(), make, self.needs)
 
     def make_runner(self, part: Loader[Any] | None = None, same_inputs: bool = True, *, runs: bool = True) -> Runner:

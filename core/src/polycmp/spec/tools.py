@@ -45,10 +45,10 @@ class RunnerTools:
             names by them what a fault hangs on, and what to type until it is mended.
         rewritten: The option that names a file into which it writes the model as it has rewritten it, in a format that
             one of the loaders reads; empty if there is none. `locate` reads there which operators became one.
-        perturbed: Method `perturbed(model, options, kind, seed, *, name)` that returns a runner of the model in which
-            the result of every operator that calculates moves at random, by as much as rounding to a type moves it:
-            that of the name `kind`, or the tensor's own where that is coarser. With an empty `kind` nothing moves.
-            Optimisations are off. With it, the noise of rounding is measured on models that have no graph.
+        perturbed: Method `perturbed(model, options, kind, seed, times, *, name)` that returns a runner of the model in
+            which the result of every operator that calculates moves at random, `times` as far as rounding to a type
+            moves it: that of the name `kind`, or the tensor's own where that is coarser. With an empty `kind` nothing
+            moves. Optimisations are off. With it, the noise of rounding is measured on models that have no graph.
     """
 
     runs_parts: bool = True

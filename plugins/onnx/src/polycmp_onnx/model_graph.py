@@ -190,11 +190,13 @@ class OnnxGraph:
         """
         return _Part(self, None, tuple(outputs))
 
-    def perturbed(self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata) -> OnnxGraph | None:
+    def perturbed(
+        self, kinds: Mapping[str, Rounding], seed: int, inputs: TensorMetadata, times: float = 1.0
+    ) -> OnnxGraph | None:
         """Return the model with tensors that move at random, as `polycmp.graph.PerturbableGraph` describes."""
         if not can_move(self.model):
             return None
-        model = moved_model(self.model, self._types, self._for_inputs(inputs).shapes, kinds, seed)
+        model = moved_model(self.model, self._types, self._for_inputs(inputs).shapes, kinds, seed, times)
         external = None if self.external is None else replace(self.external, model=model)
         return OnnxGraph(model, external, self._types)  # of one name the tensors of both have one type
 

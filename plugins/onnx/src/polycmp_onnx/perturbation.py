@@ -142,6 +142,7 @@ def moved_model(
     shapes: Mapping[str, tuple[int, ...]],
     kinds: Mapping[str, Rounding],
     seed: int,
+    times: float,
 ) -> ModelProto:
     """Return a model whose tensors move; its weights lie where they lay.
 
@@ -151,9 +152,10 @@ def moved_model(
         shapes: Shapes of its tensors as far as they are known before it runs, by name.
         kinds: Types that tensors are rounded to, as `polycmp.graph.PerturbableGraph` describes.
         seed: Seed of the random numbers.
+        times: How many times as far tensors move as rounding moves them.
     """
     moved = deepcopy(model)
-    written = _Written(opset_of(model), seed, in_steps=bool(seed % 2))
+    written = _Written(opset_of(model), seed, times, in_steps=bool(seed % 2))
     _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
     for name, shape in written.random_inputs.items():
         moved.graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
@@ -193,7 +195,7 @@ def _move_graph(
         # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
         written.keep(node)
         if node.op_type in _WEIGHTS_INSIDE and node.output:
-            _move_attributes(node, kinds.get(node.output[-1], kinds.get("", "")), int(written.seed()))
+            _move_attributes(node, kinds.get(node.output[-1], kinds.get("", "")), int(written.seed()), written.times)
         bodies = list(subgraphs(node))
         for body in bodies:
             # A body draws anew whenever it runs, and its shapes may be others then.
@@ -259,15 +261,16 @@ def _move_scale(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding
         node.input[place] = name
 
 
-def _move_attributes(node: NodeProto, kind: Rounding, seed: int) -> None:
+def _move_attributes(node: NodeProto, kind: Rounding, seed: int, times: float) -> None:
     """Move the weights that an operator holds itself by up to a rounding.
 
     Args:
         node: The operator, which is changed.
         kind: The type whose unit they move by.
         seed: Seed of the random numbers.
+        times: How many times as far they move as rounding moves them.
     """
-    unit = unit_of(kind) if isinstance(kind, str) and kind not in _STEPS else 0.0
+    unit = times * unit_of(kind) if isinstance(kind, str) and kind not in _STEPS else 0.0
     rng = np.random.default_rng(seed)
     for item in node.attribute if unit else ():
         if item.type == onnx.AttributeProto.FLOATS:
@@ -283,6 +286,7 @@ class _Written:
     Args:
         version: The version of ONNX's operators.
         seed: Seed of the random numbers of the graph.
+        times: How many times as far tensors move as rounding moves them.
         in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
         is_body: Whether the graph is one inside an operator.
 
@@ -290,20 +294,21 @@ class _Written:
         nodes: The operators, in their order.
         random_inputs: Shapes of the inputs of random numbers, by name.
         version: The version of ONNX's operators.
+        times: How many times as far tensors move as rounding moves them.
         in_steps: Whether weights have the nearest multiples of a step; if not, they move at random.
     """
 
-    def __init__(self, version: int, seed: int, *, in_steps: bool, is_body: bool = False) -> None:
+    def __init__(self, version: int, seed: int, times: float, *, in_steps: bool, is_body: bool = False) -> None:
         self.nodes: list[NodeProto] = []
         self.random_inputs: dict[str, tuple[int, ...]] = {}
-        self.version, self.in_steps = version, in_steps
+        self.version, self.times, self.in_steps = version, times, in_steps
         self._is_body = is_body
         self._seeds = random.Random(seed)
         self._shared: dict[tuple[object, ...], str] = {}
 
     def inner(self) -> _Written:
         """Return where to write the operators of a body, with random numbers of its own."""
-        return _Written(self.version, self._seeds.getrandbits(24), in_steps=self.in_steps, is_body=True)
+        return _Written(self.version, self._seeds.getrandbits(24), self.times, in_steps=self.in_steps, is_body=True)
 
     def keep(self, node: NodeProto) -> None:
         """Take an operator of the model."""
@@ -530,9 +535,9 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
     is_cast = wide != tensor.element
     exact = add("Cast", (f"{name}/exact",), f"{name}/wide", to=wide) if is_cast else f"{name}/exact"
     if not isinstance(tensor.kind, str):
-        size = written.constant(0.5 * tensor.steps, wide, f"{name}/half_step")
+        size = written.constant(0.5 * written.times * tensor.steps, wide, f"{name}/half_step")
     elif tensor.kind in _STEPS:
-        share = written.constant(0.5 / _STEPS[tensor.kind], wide, f"{name}/share")
+        share = written.constant(0.5 * written.times / _STEPS[tensor.kind], wide, f"{name}/share")
         size = add("Mul", (_write_range(written, name, exact, wide), share), f"{name}/half_step")
     else:
         unit = UNITS[tensor.kind]
@@ -545,9 +550,9 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
         bounds += [tensor.terms] if tensor.terms else []
         if bounds:
             magnitude = add("Max", (add("Abs", (finite,), f"{name}/any_magnitude"), *bounds), f"{name}/magnitude")
-        share = written.constant(width, wide, f"{name}/width")
+        share = written.constant(written.times * width, wide, f"{name}/width")
         if not beside_one:
-            share = _write_share(written, name, finite, unit, width, wide)
+            share = _write_share(written, name, finite, unit, written.times * width, wide)
         size = add("Mul", (magnitude, share), f"{name}/size")
     away = add("Mul", (size, written.random(exact, tensor.shape, wide, f"{name}/random")), f"{name}/away")
     result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
@@ -566,7 +571,7 @@ def _write_share(written: _Written, name: str, exact: str, unit: float, width: f
         name: Name of the tensor.
         exact: Name of its numbers, all of them finite.
         unit: Unit roundoff of the type.
-        width: The share, less than 1.
+        width: The share, of which what is above 1 is left out.
         wide: The element type to calculate in.
     """
     add, at_most = written.add, written.clip(exact, 1.0 / unit - 1.0, wide, f"{name}/at_most")

@@ -45,19 +45,20 @@ class PerturbedRunner(TorchRunner):
         options: Device, type, gradients and threads.
         kind: The type that is rounded to, where that is coarser than a tensor's own.
         seed: Seed of the random numbers.
+        times: How many times as far results move as rounding moves them.
     """
 
     # In inference mode PyTorch shows functions such as `tanhshrink` as one operator.
     _in_inference_mode: ClassVar[bool] = False
 
-    def __init__(self, model: Any, name: str, options: Options, kind: str, seed: int) -> None:
+    def __init__(self, model: Any, name: str, options: Options, kind: str, seed: int, times: float = 1.0) -> None:
         super().__init__(model, name, options)
-        self._kind, self._seed = kind, seed
+        self._kind, self._seed, self._times = kind, seed, times
 
     def activate_impl(self) -> None:
         """Load the module; errors as those of the module as it is."""
         super().activate_impl()
-        self._moved_operators = _moved_operators(self._torch, self._kind, self._seed, self._options.device)
+        self._moved_operators = _moved_operators(self._torch, self._kind, self._seed, self._times, self._options.device)
 
     def infer_impl(self, feed_dict: dict[str, Any]) -> dict[str, Any]:
         """Return the tensors that the module returns; errors as those of the module as it is."""
@@ -86,7 +87,9 @@ class PerturbedRunner(TorchRunner):
                     weight.copy_(numbers)
 
 
-def make_perturbed(model: ModelHandle, options: Options | None, kind: str, seed: int, *, name: str) -> TorchRunner:
+def make_perturbed(
+    model: ModelHandle, options: Options | None, kind: str, seed: int, times: float, *, name: str
+) -> TorchRunner:
     """Return a runner of the module in eager mode whose operators' results move, as `RunnerTools.perturbed` describes.
 
     Args:
@@ -94,6 +97,7 @@ def make_perturbed(model: ModelHandle, options: Options | None, kind: str, seed:
         options: The backend's options.
         kind: The type that is rounded to; empty for the module as it is.
         seed: Seed of the random numbers.
+        times: How many times as far results move as rounding moves them.
         name: The label in reports.
 
     Raises:
@@ -101,16 +105,17 @@ def make_perturbed(model: ModelHandle, options: Options | None, kind: str, seed:
     """
     eager = replace(options or Options(), compile=False, compiler="inductor", disable=(), dynamic=False)
     module = module_of(model, eager, name)
-    return PerturbedRunner(module, name, eager, kind, seed) if kind else TorchRunner(module, name, eager)
+    return PerturbedRunner(module, name, eager, kind, seed, times) if kind else TorchRunner(module, name, eager)
 
 
-def _moved_operators(torch: Any, kind: str, seed: int, device: str) -> Any:
+def _moved_operators(torch: Any, kind: str, seed: int, times: float, device: str) -> Any:
     """Return a context in which the results of operators move.
 
     Args:
         torch: The module `torch`.
         kind: The type that is rounded to, where that is coarser than a tensor's own.
         seed: Seed of the random numbers.
+        times: How many times as far results move as rounding moves them.
         device: Device that draws them.
     """
     # Its module looks private, but is where PyTorch's page "Extending PyTorch" has it; nothing else sees the operators
@@ -121,7 +126,7 @@ def _moved_operators(torch: Any, kind: str, seed: int, device: str) -> Any:
 
     def move(result: Any) -> None:
         numbers = torch.view_as_real(result) if result.is_complex() else result
-        share = operator_rounding(max(unit_of(kind), torch.finfo(numbers.dtype).eps / 2))
+        share = times * operator_rounding(max(unit_of(kind), torch.finfo(numbers.dtype).eps / 2))
         # A float16 next to 1 has no number as near as the factor.
         wide = numbers.dtype if numbers.dtype.itemsize > 2 else torch.float32
         draws = torch.rand(numbers.shape, generator=random, device=random.device, dtype=wide).to(numbers.device)

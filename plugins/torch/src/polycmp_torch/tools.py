@@ -36,11 +36,13 @@ class TorchRunnerTools(RunnerTools):
 
         return inside(model, options)
 
-    def perturbed(self, model: ModelHandle, options: Options, kind: str, seed: int, *, name: str) -> Runner:
+    def perturbed(
+        self, model: ModelHandle, options: Options, kind: str, seed: int, times: float, *, name: str
+    ) -> Runner:
         """Return a runner of the module in eager mode, the results of whose operators move."""
         from polycmp_torch.perturbation import make_perturbed
 
-        return make_perturbed(model, options, kind, seed, name=name)
+        return make_perturbed(model, options, kind, seed, times, name=name)
 
 
 class TorchLoaderTools(LoaderTools):

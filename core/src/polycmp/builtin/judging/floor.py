@@ -200,9 +200,7 @@ def _measured(
 def lost_in(name: str, reference: Array, samples: Sequence[Samples | None], *, count: int) -> NDArray[np.bool_] | None:
     """Return which numbers of a tensor samples make NaN or infinite; None where none, or they have other shapes."""
     lost: NDArray[np.bool_] | None = None
-    for sampled in {id(sampled): sampled for sampled in samples}.values():
-        if sampled is None or name not in sampled.exact:
-            continue
+    for sampled in _holding(name, samples):
         exact, moved = sampled.exact[name], [tensors[name] for tensors in sampled.perturbed(count)]
         if any(array.shape != reference.shape for array in (exact, *moved)):
             return None
@@ -217,10 +215,15 @@ def lost_in(name: str, reference: Array, samples: Sequence[Samples | None], *, c
 def turned_in(name: str, samples: Sequence[Samples | None], *, count: int) -> Decisions:
     """Return what samples turn of whole numbers, and of shapes, where rounding is as large as it may be."""
     turned = Decisions()
-    for sampled in samples:
-        if sampled is not None and name in sampled.exact:
-            turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.amplified(count)])
+    for sampled in _holding(name, samples):
+        turned += sampled_decisions(sampled.exact[name], [tensors[name] for tensors in sampled.amplified(count)])
     return turned
+
+
+def _holding(name: str, samples: Sequence[Samples | None]) -> list[Samples]:
+    """Return the samples that hold a tensor, each once: both sides have the same where they round alike."""
+    each_once = {id(sampled): sampled for sampled in samples}.values()
+    return [sampled for sampled in each_once if sampled is not None and name in sampled.exact]
 
 
 class RoundingTolerances:

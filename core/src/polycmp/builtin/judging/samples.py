@@ -165,13 +165,13 @@ class PerturbedRuns:
         if not self._backend.can_perturb:
             return None
         exact = _Exact(self._backend.make_perturbed_run("", 0), feed)
-        take = partial(_moved_operators, self._backend, feed, kinds, exact.seconds)
+        take = partial(_moved_own, self._backend, feed, kinds, exact.seconds, inside=True)
         return _samples(exact, take, self._backend, inside=True)
 
     def _of_inputs(self, feed: Feed, kinds: Mapping[str, Rounding]) -> Samples | None:
         """Return samples of the outputs for perturbed inputs, of the reference itself."""
         exact = _Exact(self._backend.make_run(), feed)
-        take = partial(_moved_inputs, self._backend, feed, kinds, exact.seconds)
+        take = partial(_moved_own, self._backend, feed, kinds, exact.seconds, inside=False)
         return _samples(exact, take, self._backend, inside=False)
 
 
@@ -209,7 +209,7 @@ def _samples(exact: _Exact, take: Take, backend: ResolvedBackend, *, inside: boo
     return Samples(exact.tensors, first[0], take, backend.label, inside=inside)
 
 
-def _moved_inputs(
+def _moved_own(
     backend: ResolvedBackend,
     feed: Feed,
     kinds: Mapping[str, Rounding],
@@ -217,26 +217,17 @@ def _moved_inputs(
     seed: int,
     count: int,
     times: float,
+    *,
+    inside: bool,
 ) -> Iterator[Tensors]:
-    """Yield what a backend's own model makes of inputs moved with one seed after the other; arguments as below."""
-    _announce(kinds, backend, count * seconds)
-    feeds = (perturbed_inputs(feed, kinds, seed + place, all_types=True, times=times) for place in range(count))
-    return _run_all(backend.make_run(), feeds)
+    """Yield what a backend's own model makes of moved inputs, with its operators' results moved, too, if `inside`.
 
-
-def _moved_operators(
-    backend: ResolvedBackend,
-    feed: Feed,
-    kinds: Mapping[str, Rounding],
-    seconds: float,
-    seed: int,
-    count: int,
-    times: float,
-) -> Iterator[Tensors]:
-    """Yield what a backend's own model makes with its operators' results moved by a rounding; arguments as below."""
-    _announce(kinds, backend, count * _MOVED_COST * seconds)
-    feeds = (perturbed_inputs(feed, kinds, seed + place, times=times) for place in range(count))
-    return _run_all(backend.make_perturbed_run(coarsest(kinds), seed), feeds)
+    The other arguments are those of `_moved_tensors`.
+    """
+    _announce(kinds, backend, count * seconds * (_MOVED_COST if inside else 1.0))
+    run = backend.make_perturbed_run(coarsest(kinds), seed, times) if inside else backend.make_run()
+    feeds = (perturbed_inputs(feed, kinds, seed + place, all_types=not inside, times=times) for place in range(count))
+    return _run_all(run, feeds)
 
 
 def _moved_tensors(
@@ -267,11 +258,11 @@ def _moved_tensors(
     """
 
     def runs(seeds: Sequence[int]) -> Iterator[Tensors]:
-        changed = graph.perturbed(kinds, seeds[0], TensorMetadata.from_feed_dict(feed))
+        changed = graph.perturbed(kinds, seeds[0], TensorMetadata.from_feed_dict(feed), times)
         if changed is None:
             return iter(())
         feeds = (
-            {**perturbed_inputs(feed, kinds, each, times=times), **random_inputs(changed, graph, each, times)}
+            {**perturbed_inputs(feed, kinds, each, times=times), **random_inputs(changed, graph, each)}
             for each in seeds
         )
         return _run_all(backend.make_run(changed.mark(outputs)), feeds)
