@@ -267,6 +267,7 @@ def test_a_product_is_not_accused_of_what_a_range_cuts_off(against, tmp_path, is
     done, found = against("locate", tmp_path / "int8.onnx", tmp_path / "good.onnx")
     assert (done.status, found["operator"]["name"]) == (1, name), found["sentence"]
     assert said in found["sentence"]
+    assert ("'y', which does not explain the outputs alone" in " ".join(found["notes"])) is is_twice
 
 
 # --- activations that the quantiser leaves to the range of the codes
