@@ -102,6 +102,27 @@ def test_locate_accuses_nobody_of_another_order(polycmp, tmp_path, kind):
     assert said.status == 0, said.out
 
 
+def of_pixels(path: Path, nodes: Iterable[onnx.NodeProto], fault: float = 0.0) -> None:
+    """Write sums of whole numbers of nearly one size, whose weights add up to nothing."""
+    made = model("MatMul", nodes)
+    weight = next(item for item in made.graph.initializer if item.name == "w")
+    centred = numpy_helper.to_array(weight) - numpy_helper.to_array(weight).mean(axis=0)
+    centred[0] += np.float32(fault)
+    weight.CopyFrom(numpy_helper.from_array(centred, "w"))
+    made.graph.input[0].name = "pixels"
+    made.graph.input[0].type.tensor_type.elem_type = TensorProto.UINT8
+    made.graph.node.insert(0, helper.make_node("Cast", ["pixels"], ["x"], to=TensorProto.FLOAT))
+    onnx.save(made, path)
+    np.savez("x.npz", pixels=np.random.default_rng(1).integers(117, 124, (48, INNER)).astype(np.uint8))
+
+
+@pytest.mark.parametrize(("fault", "status"), [(0.0, 0), (0.01, 1)])
+def test_pixels_are_exact_and_sums_of_them_are_rounded(polycmp, tmp_path, fault, status):
+    of_pixels(tmp_path / "old.onnx", at_once("MatMul"))
+    of_pixels(tmp_path / "new.onnx", in_parts("MatMul"), fault)
+    assert judged(polycmp)[0] == status
+
+
 def recurrent(path: Path, kind: str, times: float = 1.0) -> Path:
     """Write a recurrent layer whose updates nearly vanish: what a GRU keeps is 1 - z, of which few digits are left."""
     gates, hidden = {"GRU": 3, "LSTM": 4, "RNN": 1}[kind], 5

@@ -74,18 +74,9 @@ _CLIP_READS = 12
 _FEWEST_LEVELS = 255.0
 
 
-_OF_WINDOWS = frozenset({"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"})
-#: Operators that add up products of two operands, what else they are called, and the attributes that say how.
-_PRODUCTS: Mapping[str, tuple[str, frozenset[str]]] = {
-    "MatMul": ("MatMul", frozenset()),
-    "Gemm": ("Gemm", frozenset({"alpha", "transA", "transB"})),
-    "FusedGemm": ("Gemm", frozenset({"alpha", "transA", "transB"})),
-    "FusedMatMul": ("FusedMatMul", frozenset({"alpha", "transA", "transB", "transBatchA", "transBatchB"})),
-    "Conv": ("Conv", _OF_WINDOWS),
-    "FusedConv": ("Conv", _OF_WINDOWS),
-    "ConvTranspose": ("ConvTranspose", _OF_WINDOWS | {"output_padding", "output_shape"}),
-    "Einsum": ("Einsum", frozenset({"equation"})),
-}
+#: Operators that add up products. A sum is rounded as its terms are, which may be far larger than what is left of them:
+#: as much as if what they are made of were rounded (Wilkinson's backward error).
+_PRODUCTS = frozenset({"MatMul", "FusedMatMul", "Gemm", "FusedGemm", "Conv", "FusedConv", "ConvTranspose", "Einsum"})
 #: Operators whose weights are attributes. Rounding of the sums that they add up is that of the weights (Wilkinson's
 #: backward error); where decisions are held, as in trees, both sides decide by the very same numbers.
 _WEIGHTS_INSIDE = frozenset({"LinearClassifier", "LinearRegressor", "SVMClassifier", "SVMRegressor"})
@@ -96,8 +87,29 @@ _CENTRING = frozenset(
 )
 #: Operators that add up numbers along axes, which may all have one sign.
 _SUMS = frozenset({"GlobalAveragePool", "ReduceMean", "ReduceSum"})
-#: Activations behind a product that make no error of it larger, and leave its size as it is.
-_STRAIGHT = frozenset({"", "Relu", "Clip", "LeakyRelu"})
+
+
+class _Known(NamedTuple):
+    """What is known of a model's tensors.
+
+    Attributes:
+        types: Types, as `ValueInfoProto`, by name.
+        shapes: Shapes as far as they are known before it runs, by name.
+        kinds: Types that tensors are rounded to, by name; behind an empty one that of all others.
+    """
+
+    types: Mapping[str, Any]
+    shapes: Mapping[str, tuple[int, ...]]
+    kinds: Mapping[str, Rounding]
+
+    def kind(self, name: str) -> Rounding:
+        """Return the type that a tensor is rounded to, or the step; empty if it is not."""
+        return self.kinds.get(name, self.kinds.get("", ""))
+
+    def element(self, name: str) -> int:
+        """Return the element type of a tensor, a value of `TensorProto.DataType`; 0 if it is not known."""
+        value = self.types.get(name)
+        return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
 
 
 class _Tensor(NamedTuple):
@@ -111,8 +123,7 @@ class _Tensor(NamedTuple):
         rank: Number of dimensions of a weight.
         shape: Its shape; None where only the run tells.
         summed: How many numbers each of its own is the sum or the mean of, as far as that is known.
-        terms: Name of a tensor of the same shape with the root of the sum of the squares of the terms that each number
-            adds up; empty where it is no sum.
+        factor: Name of a tensor of its element type that it is multiplied by: whole numbers stay where that is whole.
     """
 
     name: str
@@ -122,7 +133,7 @@ class _Tensor(NamedTuple):
     rank: int = 1
     shape: tuple[int, ...] | None = None
     summed: float = 1.0
-    terms: str = ""
+    factor: str = ""
 
     @property
     def steps(self) -> NDArray[np.float64]:
@@ -156,106 +167,120 @@ def moved_model(
     """
     moved = deepcopy(model)
     written = _Written(opset_of(model), seed, times, in_steps=bool(seed % 2))
-    _move_graph(written, moved.graph, {**types, **_types_in_bodies(model)}, shapes, kinds)
+    _move_graph(written, moved.graph, _Known({**types, **_types_in_bodies(model)}, shapes, kinds))
     for name, shape in written.random_inputs.items():
         moved.graph.input.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, shape))
     return moved
 
 
-def _move_graph(
-    written: _Written,
-    graph: GraphProto,
-    types: Mapping[str, Any],
-    shapes: Mapping[str, tuple[int, ...]],
-    kinds: Mapping[str, Rounding],
-    outside: Set[str] = frozenset(),
-) -> None:
+def _move_graph(written: _Written, graph: GraphProto, known: _Known, outside: Set[str] = frozenset()) -> None:
     """Have the tensors of a graph move, and those in the bodies of its operators.
 
     Args:
         written: Where to write its operators.
         graph: The graph, which is changed.
-        types: Types of the tensors as far as they are known, by name.
-        shapes: Shapes of the tensors as far as they are known before it runs, by name.
-        kinds: Types that tensors are rounded to, by name.
+        known: What is known of its tensors.
         outside: Tensors of the graphs around this one that depend on the model's inputs.
     """
     fed = {value.name for value in graph.input}
     for item in graph.initializer:
-        name, kind = item.name, kinds.get(item.name, kinds.get("", ""))
-        if name not in fed and _move_weight(written, name, kind, item):
+        name = item.name
+        if name not in fed and _move_weight(written, name, known.kind(name), item):
             item.name = f"{name}/exact"
     follows, moving = {*outside, *fed}, set[str]()
     for node in graph.node:
-        if node.op_type in _CENTRING and node.input[0] in follows and node.input[0] not in moving:
-            _move_reading(written, node, kinds, types)
-            follows.add(node.input[0])
+        still = _still_operand(node, follows, moving)
+        if still is not None:
+            _move_reading(written, node, still, known)
+            follows.add(node.input[still])
         if node.op_type in _OUTPUT_SCALE and not follows.isdisjoint(node.input):
-            _move_scale(written, node, kinds)
+            _move_scale(written, node, known)
         # Its bodies and outputs change; a weight's operators come right behind the Constant that holds it.
         written.keep(node)
         if node.op_type in _WEIGHTS_INSIDE and node.output:
-            _move_attributes(node, kinds.get(node.output[-1], kinds.get("", "")), int(written.seed()), written.times)
+            _move_attributes(node, known.kind(node.output[-1]), int(written.seed()), written.times)
         bodies = list(subgraphs(node))
         for body in bodies:
             # A body draws anew whenever it runs, and its shapes may be others then.
-            _move_graph(written.inner(), body, types, {}, kinds, follows)
+            _move_graph(written.inner(), body, known._replace(shapes={}), follows)
         held = next((item.t for item in node.attribute if node.op_type == "Constant" and item.name == "value"), None)
-        if held is not None:
-            name = node.output[0]
-            if _move_weight(written, name, kinds.get(name, kinds.get("", "")), held):
-                node.output[0] = f"{name}/exact"
+        if held is not None and _move_weight(written, node.output[0], known.kind(node.output[0]), held):
+            node.output[0] += "/exact"
         if node.op_type in _SHAPES or follows.isdisjoint(reads(node)):
             continue
         follows.update(node.output)
-        if bodies:
+        if bodies or (node.op_type in HANDING_ON and not moving.isdisjoint(node.input)):
             moving.update(node.output)
-            continue  # what they make has moved in them
-        if node.op_type in HANDING_ON and not moving.isdisjoint(node.input):
-            moving.update(node.output)
-        for place, name in enumerate(node.output):
-            kind, element = kinds.get(name, kinds.get("", "")), _element(types.get(name))
-            moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
-            if name and kind and moves and element in _REAL:
-                node.output[place] = f"{name}/exact"
-                moving.add(name)
-                terms = _write_terms(written, node, name, kind, element)
-                beside_one, summed = node.op_type in BESIDE_ONE, _summed(node, name, shapes)
-                _write_moved(
-                    written,
-                    _Tensor(name, kind, element, beside_one, shape=shapes.get(name), summed=summed, terms=terms),
-                )
+        if not bodies:  # what they make has moved in them
+            moving.update(_move_outputs(written, node, known))
     del graph.node[:]
     graph.node.extend(written.nodes)
 
 
-def _move_reading(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding], types: Mapping[str, Any]) -> None:
+def _move_outputs(written: _Written, node: NodeProto, known: _Known) -> list[str]:
+    """Have what an operator makes move; return the names of what does.
+
+    Args:
+        written: Where to write what moves it.
+        node: The operator, whose outputs are changed.
+        known: What is known of the tensors.
+    """
+    moved = []
+    for place, name in enumerate(node.output):
+        kind, element = known.kind(name), known.element(name)
+        moves = node.op_type not in HANDING_ON or kind in _STEPS or not isinstance(kind, str)
+        if name and kind and moves and element in _REAL:
+            node.output[place] = f"{name}/exact"
+            beside_one, summed = node.op_type in BESIDE_ONE, _summed(node, name, known.shapes)
+            _write_moved(written, _Tensor(name, kind, element, beside_one, shape=known.shapes.get(name), summed=summed))
+            moved.append(name)
+    is_whole = node.op_type == "Cast" and known.element(node.input[0]) not in _REAL
+    return [] if is_whole else moved  # whole numbers, as of pixels, stay
+
+
+def _still_operand(node: NodeProto, follows: Set[str], moving: Set[str]) -> int | None:
+    """Return the place of an input that has to move for an operator, None where one of them moves anyway.
+
+    Args:
+        node: The operator.
+        follows: Tensors that depend on the model's inputs.
+        moving: Those of them that move.
+    """
+    count = 2 if node.op_type in _PRODUCTS else 1 if node.op_type in _CENTRING else 0
+    operands = list(node.input[:count])
+    if not moving.isdisjoint(operands):
+        return None
+    return next((place for place, name in enumerate(operands) if name in follows), None)
+
+
+def _move_reading(written: _Written, node: NodeProto, place: int, known: _Known) -> None:
     """Have an operator read moved numbers where no operator before it moves them.
 
     Args:
         written: Where to write what moves them.
-        node: The operator, whose first input is changed.
-        kinds: Types that tensors are rounded to, by name.
-        types: Types of the tensors as far as they are known, by name.
+        node: The operator, an input of which is changed.
+        place: Position of that input.
+        known: What is known of the tensors.
     """
-    read, name = node.input[0], f"{node.output[0]}/read"
-    kind, element = kinds.get(read, kinds.get("", "")), _element(types.get(read))
-    if kind and element in _REAL:
+    read, name, is_product = node.input[place], f"{node.output[0]}/read", node.op_type in _PRODUCTS
+    kind, element = known.kind(read), known.element(read)
+    if kind and element in _REAL and not (is_product and _is_coarse(kind)):
+        factor = node.input[1 - place] if is_product and len(node.input) > 1 else ""
         written.add("Identity", (read,), f"{name}/exact")
-        _write_moved(written, _Tensor(name, kind, element))
-        node.input[0] = name
+        _write_moved(written, _Tensor(name, kind, element, shape=known.shapes.get(read), factor=factor))
+        node.input[place] = name
 
 
-def _move_scale(written: _Written, node: NodeProto, kinds: Mapping[str, Rounding]) -> None:
+def _move_scale(written: _Written, node: NodeProto, known: _Known) -> None:
     """Have an operator of codes multiply by a moved scale, of which it has one number in float32.
 
     Args:
         written: Where to write what moves it.
         node: The operator, which is changed.
-        kinds: Types that tensors are rounded to, by name.
+        known: What is known of the tensors.
     """
     place, name = _OUTPUT_SCALE[node.op_type], f"{node.output[0]}/scale"
-    if kinds.get("", ""):
+    if known.kind(""):
         written.add("Identity", (node.input[place],), f"{name}/exact")
         _write_moved(written, _Tensor(name, "float32", TensorProto.FLOAT, shape=(), summed=3 * _FACTORS**2))
         node.input[place] = name
@@ -416,10 +441,6 @@ def _is_coarse(kind: Rounding) -> bool:
     return not isinstance(kind, str) or unit_of(kind) > UNITS["float32"]
 
 
-def _element(value: Any) -> int:
-    return 0 if value is None or not value.type.HasField("tensor_type") else int(value.type.tensor_type.elem_type)
-
-
 def _move_weight(written: _Written, name: str, kind: Rounding, held: TensorProto) -> bool:
     """Write the operators that make a weight of its exact numbers; return whether it moves at all.
 
@@ -471,39 +492,6 @@ def _write_range(written: _Written, name: str, exact: str, element: int) -> str:
     return add("Sub", (most, least), f"{name}/range")
 
 
-def _write_terms(written: _Written, node: NodeProto, name: str, kind: Rounding, element: int) -> str:
-    """Write the operators that make the size of what a product adds up; return its name, empty for other operators.
-
-    A sum is rounded as its terms and partial sums are, which may be far larger than what is left of them: its error is
-    a share of |A||x| at most (Higham, Accuracy and Stability of Numerical Algorithms, 2nd ed., section 3.5). Partial
-    sums of terms of both signs are as large as the root of the sum of their squares, and so are the errors in all.
-    Coarser types than float32 round the result more than that.
-
-    Args:
-        written: Where to write them.
-        node: The operator.
-        name: What it makes.
-        kind: The type that it is rounded to.
-        element: The element type.
-    """
-    attributes = {item.name: item for item in node.attribute}
-    activation = attributes["activation"].s.decode() if "activation" in attributes else ""
-    plain, attribute_names = _PRODUCTS.get(node.op_type, ("", frozenset[str]()))
-    is_fine = isinstance(kind, str) and kind not in _STEPS and unit_of(kind) <= UNITS["float32"]
-    if not plain or not is_fine or element not in _WIDE or activation not in _STRAIGHT:
-        return ""
-    if len(node.input) < 2 or (plain == "Einsum" and len(node.input) != 2):
-        return ""
-    squares = [written.add("Mul", (read, read), f"{name}/squares_{place}") for place, read in enumerate(node.input[:2])]
-    sum_of_squares = written.add(plain, squares, f"{name}/sum_of_squares")
-    last = written.nodes[-1]
-    last.domain = node.domain if plain == node.op_type else ""
-    last.attribute.extend(item for key, item in attributes.items() if key in attribute_names and key != "alpha")
-    if "alpha" in attributes:
-        last.attribute.append(helper.make_attribute("alpha", attributes["alpha"].f ** 2))
-    return written.add("Sqrt", (sum_of_squares,), f"{name}/terms")
-
-
 def _summed(node: NodeProto, name: str, shapes: Mapping[str, tuple[int, ...]]) -> float:
     """Return how many numbers each result of a sum along axes is made of; 1 of others, and where no shape is known.
 
@@ -546,13 +534,16 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
         width = unit if unit > UNITS["float32"] else roundings * unit
         least = max(_SMALLEST.get(tensor.kind, 0.0), unit / width if beside_one else 0.0)
         magnitude = finite = written.clip(exact, _LARGEST, wide, f"{name}/finite")
-        bounds = [written.constant(least, wide, f"{name}/least")] if least else []
-        bounds += [tensor.terms] if tensor.terms else []
-        if bounds:
-            magnitude = add("Max", (add("Abs", (finite,), f"{name}/any_magnitude"), *bounds), f"{name}/magnitude")
+        if least:
+            bound = written.constant(least, wide, f"{name}/least")
+            magnitude = add("Max", (add("Abs", (finite,), f"{name}/any_magnitude"), bound), f"{name}/magnitude")
         share = written.constant(written.times * width, wide, f"{name}/width")
         if not beside_one:
             share = _write_share(written, name, finite, unit, written.times * width, wide)
+        if tensor.factor:
+            others = _write_share(written, f"{name}/factor", tensor.factor, unit, written.times * width, wide)
+            most = add("ReduceMax", (others,), f"{name}/factor/most", keepdims=0)
+            share = add("Max", (share, most), f"{name}/any_share")
         size = add("Mul", (magnitude, share), f"{name}/size")
     away = add("Mul", (size, written.random(exact, tensor.shape, wide, f"{name}/random")), f"{name}/away")
     result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
