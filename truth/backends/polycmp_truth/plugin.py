@@ -28,11 +28,6 @@ class RaceOptions:
     share: float = opt(0.01, help="By which share of its value at most.")
 
 
-@dataclass(frozen=True)
-class OpenvinoOptions:
-    """Options of the backend `openvino`: none."""
-
-
 @hookimpl
 def polycmp_runners() -> Iterable[RunnerSpec]:
     """Contribute the backends."""
@@ -50,14 +45,5 @@ def polycmp_runners() -> Iterable[RunnerSpec]:
         factory="polycmp_truth.runners:make_race",
         options=RaceOptions,
         accepts=("onnx",),
-        hidden=True,
-    )
-    yield RunnerSpec(
-        name="openvino",
-        summary="OpenVINO on the CPU, in the model's own precision",
-        factory="polycmp_truth.openvino_runner:make_runner",
-        options=OpenvinoOptions,
-        accepts=("onnx",),
-        needs=("openvino",),
         hidden=True,
     )
