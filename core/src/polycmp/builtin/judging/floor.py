@@ -5,16 +5,16 @@ numbers that operators only hand on stay. Where a side's type is coarser than th
 it, and inputs move, too. So they do, by a rounding to their own type, beside a saved run: its program may have been
 fed with others, of which those of the file are a rounding.
 
-*By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums round
-several times, by up to two, and the sum or mean of n numbers along axes by √(n/3), as adding them one after the other
-does; a product of two operands in float32 and wider as if each result were as large as the root
-of the sum of the squares of its terms, which is what cancellation leaves the rounding of. Whole numbers stay, being
-mostly exact, and results of functions that kernels approximate (`polycmp.precision.BESIDE_ONE`) move by no less than a
-rounding of 1 to the side's type. Where a tensor is rounded to steps of a scale, each number moves by up to half a step:
-that of the file where it is known, or else of 255 over the tensor's range. Rounding is random: its errors have both
-signs, and they add up like a random walk (Higham and Mary, A New Approach to Probabilistic Rounding Error Analysis,
-SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved tensors measures their effect, however it is amplified
-or damped.
+*By how much.* Each number at random by up to one rounding to the side's type; in float32 and wider, where sums
+round several times, by up to two, and the sum or mean of n numbers along axes by √(n/3), as adding them one after
+the other does. What a product reads moves before it, in float32 and wider also what no operator makes, since its
+terms are rounded, which cancellation leaves over (Wilkinson's backward error). Whole numbers stay, being mostly
+exact, and results of functions that kernels approximate (`polycmp.precision.BESIDE_ONE`) move by no less than a
+rounding of 1 to the side's type. Where a tensor is rounded to steps of a scale, each number moves by up to half a
+step: that of the file where it is known, or else of 255 over the tensor's range. Rounding is random: its errors
+have both signs, and they add up like a random walk (Higham and Mary, A New Approach to Probabilistic Rounding Error
+Analysis, SIAM J. Sci. Comput. 41(5), 2019). Running the model with moved tensors measures their effect, however it
+is amplified or damped.
 
 *How often.* `SAMPLES` times, with other random numbers each time. The noise of a tensor (`Level`) is the largest error
 of any sample, and the root mean square of all, in which those that are not taken yet count as equal to what is not
@@ -30,7 +30,7 @@ samples does was decided by something else.
 eight bits or more adds no more than that, and is not run. Where a tensor holds steps of a scale, one number may be next
 to a tie that no sample turns, and so a step off.
 
-A model without a graph is moved by its own backend (`RunnerTools.perturbed`), a product by its own rounding alone.
+A model without a graph is moved by its own backend (`RunnerTools.perturbed`), and nothing of what it is fed.
 Where no backend can run a model so, the noise is estimated: a rounding for each operator on the way to the tensor,
 which add up like a random walk. The source says so.
 """
