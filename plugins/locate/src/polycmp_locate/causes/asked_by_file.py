@@ -1,7 +1,7 @@
-"""A file that asks for something else than the model beside it does, so that its runtime is not to blame.
+"""Whether the file or its runtime is to blame, where the model beside it is another file.
 
 Asked of an operator that is accused, where both sides run models of their own. It takes a run of the reference up to
-there, and two of the operator: on the candidate, and as the format defines it in float64.
+there, and three of the operator: on both sides, and as the format defines the candidate's in float64.
 """
 
 from __future__ import annotations
@@ -9,14 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from polycmp.tensors import Feed
+from polycmp_locate.causes.saturation import IF_IT_SATURATES
+from polycmp_locate.pairing.parts import PartNode
 from polycmp_locate.rounding.difference import distance
+from polycmp_locate.rounding.kinds import INTEGER_PRODUCTS
 from polycmp_locate.row_rules import standalone_limit
 from polycmp_locate.setting import Setting
 from polycmp_locate.values.judged import WORSE, WRONG, Judged, Reason
 
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
-    """Yield so where the candidate computes what its file says, and the reference something else."""
+    """Yield which of the three is alone, if one is: the reference's model, or the candidate."""
     row, defined = judged.accused, setting.defined
     if row is None or defined is None or judged.verdict not in {WRONG, WORSE}:
         return
@@ -25,11 +28,20 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     inputs = {name: array for name, array in {**feed, **shown}.items() if name in row.node.inputs}
     if len(inputs) < len({*row.node.inputs}):
         return
-    made, truth = (side.run_part(inputs, [row.tensor]) for side in (setting.candidate, defined))
-    if made is None or truth is None or distance(made[row.tensor], truth[row.tensor]) > standalone_limit(row):
+    sides, limit = (setting.candidate, defined, setting.reference), standalone_limit(row)
+    candidate, truth, reference = (side.run_part(inputs, [row.tensor]) for side in sides)
+    if candidate is None or truth is None:
         return
-    yield Reason(
-        f"{setting.candidate.label} computes what its file says ({defined.label} computes the same): the file asks for "
-        f"something else than {setting.reference.label}",
-        is_as_defined=True,
-    )
+    if distance(candidate[row.tensor], truth[row.tensor]) <= limit:
+        yield Reason(
+            f"{setting.candidate.label} computes what its file says ({defined.label} computes the same): the file asks "
+            f"for something else than {setting.reference.label}",
+            is_as_defined=True,
+        )
+    elif reference is not None and distance(truth[row.tensor], reference[row.tensor]) <= limit:
+        yield Reason(
+            f"{setting.candidate.label} does not compute what its file says: {defined.label} makes of it what "
+            f"{setting.reference.label} computes"
+        )
+        if isinstance(row.node, PartNode) and not INTEGER_PRODUCTS.isdisjoint(row.node.candidate_ops):
+            yield Reason(f"{row.node.label} multiplies codes: {IF_IT_SATURATES}", is_cause=False)

@@ -15,6 +15,10 @@ from polycmp_locate.values.judged import FUSION, Judged, Reason
 
 _PRODUCTS = frozenset({"Conv", "MatMul", "Gemm", "ConvTranspose"})
 _HELP = "quantise the weights to 7 bits (reduce_range=True) or with an unsigned type, or use a processor with VNNI"
+#: What to say where nobody can try it with half of the activations.
+IF_IT_SATURATES = (
+    "on processors without VNNI, 8-bit kernels that add two products in 16 bits saturate; if this is one, " + _HELP
+)
 
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
@@ -30,8 +34,7 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
         )
     elif judged.verdict == FUSION and any(len(read) > 1 for _, read in quantised_products(judged, setting)):
         yield Reason(
-            "the fused operators lie between QuantizeLinear and DequantizeLinear: on processors without VNNI, 8-bit "
-            f"kernels that add two products in 16 bits saturate; if this is one, {_HELP}",
+            f"the fused operators lie between QuantizeLinear and DequantizeLinear: {IF_IT_SATURATES}",
             is_cause=False,
         )
 

@@ -184,7 +184,7 @@ def _stepwise(row: Row, steps: StepError) -> str:
     if steps.is_cut_in_reading and isinstance(row.node, PartNode):
         return _cut_in_reading(row, row.node)
     if steps.is_scaled:
-        return f", with numbers {steps.gain:.4g} times the reference's: a wrong scale, not rounding to {kind}"
+        return f", with numbers {steps.gain:.4g} times the reference's: as with a wrong scale, not rounding to {kind}"
     if steps.is_shifted:
         return (
             f", with all numbers of a channel off by {steps.shift:.2g} of the largest on average: a wrong bias or "
