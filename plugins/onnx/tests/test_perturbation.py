@@ -97,6 +97,34 @@ def test_tensors_in_the_bodies_of_operators_move_once(times):
     assert UNITS["float16"] / 2 < np.abs(share).max() / times < 1.01 * UNITS["float16"]
 
 
+@pytest.mark.parametrize(
+    ("dtype", "number", "factor", "moves"),
+    [
+        (np.float32, 3.0, 0.3, True),
+        (np.float64, -3.0, 0.3, True),
+        (np.float64, 2.0**25, 1.0, True),  # float32 does not hold the next whole number
+        (np.float64, -(2.0**25), 1.0, True),
+        (np.float64, 3.0, 1.0, False),
+        (np.float16, 3.0, 0.3, False),  # it holds no numbers that are so near
+    ],
+)
+def test_whole_numbers_move_in_a_product_where_its_terms_are_rounded(dtype, number, factor, moves):
+    """What is left of the terms is 0, so that nothing else moves it."""
+    element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+    ends = [helper.make_tensor_value_info(name, element, shape) for name, shape in (("n", [8, 64]), ("y", [8, 1]))]
+    weight = np.tile(np.array([factor, -factor], dtype), 32)[:, None]
+    nodes = [helper.make_node("MatMul", ["n", "w"], ["y"])]
+    graph = helper.make_graph(nodes, "g", ends[:1], ends[1:], [onnx.numpy_helper.from_array(weight, "w")])
+    plain = OnnxGraph(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
+    feed = {"n": np.full((8, 64), number, dtype)}
+    perturbed = plain.perturbed({"": "float32"}, 1, TensorMetadata.from_feed_dict(feed))
+    assert perturbed is not None
+    made = perturbed.mark(["y"])()
+    onnx.checker.check_model(made, full_check=True)
+    moved = ReferenceEvaluator(made).run(["y"], {**feed, **random_inputs(perturbed, plain, 1)})[0]
+    assert moved.any() == moves
+
+
 def test_infinite_and_whole_numbers_stay():
     nodes = [
         helper.make_node("Floor", ["x"], ["whole"]),

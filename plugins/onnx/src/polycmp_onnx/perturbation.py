@@ -541,9 +541,11 @@ def _write_moved(written: _Written, tensor: _Tensor) -> None:
         if not beside_one:
             share = _write_share(written, name, finite, unit, written.times * width, wide)
         if tensor.factor:
-            others = _write_share(written, f"{name}/factor", tensor.factor, unit, written.times * width, wide)
-            most = add("ReduceMax", (others,), f"{name}/factor/most", keepdims=0)
-            share = add("Max", (share, most), f"{name}/any_share")
+            factor = add("Cast", (tensor.factor,), f"{name}/factor", to=wide) if is_cast else tensor.factor
+            others = _write_share(written, f"{name}/factor", factor, unit, written.times * width, wide)
+            sizes = [add("Abs", (each,), f"{each}/size") for each in (share, others)]
+            most = add("ReduceMax", sizes[1:], f"{name}/factor/most", keepdims=0)
+            share = add("Max", (sizes[0], most), f"{name}/any_share")
         size = add("Mul", (magnitude, share), f"{name}/size")
     away = add("Mul", (size, written.random(exact, tensor.shape, wide, f"{name}/random")), f"{name}/away")
     result = add("Add", (exact, away), f"{name}/moved" if is_cast else name)
