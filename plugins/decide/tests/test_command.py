@@ -8,7 +8,7 @@ from polycmp.cli.main import run
 
 
 def test_int8_is_not_accused(digits, decide):
-    said = decide("int8.onnx float.onnx -b onnxrt --data pictures --max-drop 1", digits)
+    said = decide("int8.onnx float.onnx -b onnxrt --data pictures", digits)
     assert said.status == 0
     assert "PASSED: not worse: " in said.out
     found = said.document
