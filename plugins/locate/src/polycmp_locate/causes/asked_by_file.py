@@ -1,7 +1,8 @@
 """Whether the file or its runtime is to blame, where the model beside it is another file.
 
 Asked of an operator that is accused, where both sides run models of their own. It takes a run of the reference up to
-there, and three of the operator: on both sides, and as the format defines the candidate's in float64.
+there, and two of the operator: on the candidate, and as the format defines it in float64; where these differ, one on
+the reference.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from polycmp_locate.values.judged import WORSE, WRONG, Judged, Reason
 
 
 def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
-    """Yield which of the three is alone, if one is: the reference's model, or the candidate."""
+    """Yield that the candidate computes what its file says, or that it alone does not."""
     row, defined = judged.accused, setting.defined
     if row is None or defined is None or judged.verdict not in {WRONG, WORSE}:
         return
@@ -28,8 +29,8 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
     inputs = {name: array for name, array in {**feed, **shown}.items() if name in row.node.inputs}
     if len(inputs) < len({*row.node.inputs}):
         return
-    sides, limit = (setting.candidate, defined, setting.reference), standalone_limit(row)
-    candidate, truth, reference = (side.run_part(inputs, [row.tensor]) for side in sides)
+    limit = standalone_limit(row)
+    candidate, truth = (side.run_part(inputs, [row.tensor]) for side in (setting.candidate, defined))
     if candidate is None or truth is None:
         return
     if distance(candidate[row.tensor], truth[row.tensor]) <= limit:
@@ -38,7 +39,9 @@ def ask(judged: Judged, setting: Setting, feed: Feed) -> Iterator[Reason]:
             f"for something else than {setting.reference.label}",
             is_as_defined=True,
         )
-    elif reference is not None and distance(truth[row.tensor], reference[row.tensor]) <= limit:
+        return
+    reference = setting.reference.run_part(inputs, [row.tensor])
+    if reference is not None and distance(truth[row.tensor], reference[row.tensor]) <= limit:
         yield Reason(
             f"{setting.candidate.label} does not compute what its file says: {defined.label} makes of it what "
             f"{setting.reference.label} computes"
